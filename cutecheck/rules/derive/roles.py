@@ -12,6 +12,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts.replayed import Place, Replay, Step, Thread
+from cutecheck.facts.span import Span
 from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
@@ -43,11 +44,14 @@ class _Worker:
         self.at = 0
         self.clock: Clock = {}
         self.expecting: tuple[Barrier, int] | None = None  # of the loads that come
+        self.told: dict[Barrier, int] = {}  # the phase of each barrier that was told last of bytes
         self.due: tuple[Barrier, Step] | None = None  # arrives there once its loads are made
         self.told_after = told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
         self.passes = False  # the wait that it comes to
         self.waits: int | None = None  # how often the named barrier had opened when it came there
         self.sums = Accumulators(stored)
+        self.read = 0  # steps that read shared memory, so far
+        self.mates: list[_Worker] = []  # threads of its warpgroup that read at the same places, which go along with it
         self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
         self.committing: list[_Tile] = []  # what UMMAs read that no commit tells of yet
         self.groups: list[list[_Tile]] = []  # what those of groups read that are not waited for
@@ -98,10 +102,21 @@ class _Block:
         self.now: dict[Key, _Tile] = {}
         self.count: dict[Key, int] = defaultdict(int)
         self.faults: list[Fault] = []
+        self.together = True
+        self._pair()
         self.waited: dict[Barrier, int] = {}  # phases of a barrier that some thread has waited for
         if self.sure and self.counted and not self._others_come():
             for at, count in counts(threads).items():
                 self.gates[at].count = count
+
+    def _pair(self) -> None:
+        """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""
+        teams: dict[tuple[int, tuple[Span, ...]], list[_Worker]] = defaultdict(list)
+        for i, w in enumerate(self.workers):
+            teams[self._team(i), tuple(s.span for s in w.thread.steps if _reads_shared(s))].append(w)
+        for (_, spans), team in teams.items():
+            for w in team if spans else ():
+                w.mates = [other for other in team if other is not w]
 
     def run(self) -> list[Fault]:
         missing = uninitialised(tuple(w.thread for w in self.workers)) if self.sure else None
@@ -110,14 +125,17 @@ class _Block:
         while True:
             moved = False
             for i, w in enumerate(self.workers):
-                while w.at < len(w.thread.steps) and self._do(i, w, w.thread.steps[w.at]):
+                while w.at < len(w.thread.steps) and not self._ahead(w) and self._do(i, w, w.thread.steps[w.at]):
+                    w.read += _reads_shared(w.thread.steps[w.at])
                     w.at += 1
                     moved = True
                 if w.at == len(w.thread.steps):
                     if not w.thread.complete:
                         return self.faults  # what it does next is not known
                     self._arrive_now(i, w)
-            if not moved and not self._pass() and not self._met():
+            if not moved and self.together and any(w.at < len(w.thread.steps) and self._ahead(w) for w in self.workers):
+                self.together = False  # they part somewhere
+            elif not moved and not self._pass() and not self._met():
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
                 self._never_opens()
@@ -132,6 +150,10 @@ class _Block:
             old = gate.count > 0 and step.function == "wait" and known & 1 == (step.number or 0) & 1
             w.passes = old and len(gate.over) & 1 != (step.number or 0) & 1
         return any(w.passes for w in here)
+
+    def _ahead(self, w: _Worker) -> bool:
+        """Whether a thread waits for those that read together with it."""
+        return self.together and any(other.read < w.read for other in w.mates)
 
     def _met(self) -> bool:
         """All threads that go on came to where they wait for each other."""
@@ -295,6 +317,7 @@ class _Block:
             w.passes = False
         elif step.function == "expect":
             w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me))
+            w.told[at] = w.expecting[1]
         elif step.function == "arrive":
             if step.asynchronous:
                 for tile in w.committing:
@@ -347,7 +370,11 @@ class _Block:
         if key in self.parted:
             return
         after = w.told_after.get(w.at)
-        if after is not None:
+        exact = (step.function, step.number) if step.number is not None else None
+        if exact is not None:  # who tells it of the bytes may be another thread, or do so later
+            now = len(self.gates[exact].over) + self.gates[exact].pending(me)
+            w.expecting = exact, now if w.at in w.told_after else w.told.get(exact, now)
+        elif after is not None:
             w.expecting = after, len(self.gates[after].over) + self.gates[after].pending(me)
         elif w.at in w.told_after:
             w.expecting = None
@@ -396,6 +423,11 @@ class _Block:
     def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
         if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
             self.faults.append(Fault(kind, step, place, other, tile))
+
+
+def _reads_shared(step: Step) -> bool:
+    inputs = step.places[:1] if step.kind == "copy" else step.places if step.kind == "gemm" else ()
+    return any(p.space == "smem" for p in inputs)
 
 
 def _only_tells(step: Step) -> bool:

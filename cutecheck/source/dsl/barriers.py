@@ -73,6 +73,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         _step(m, name, args, kwargs, span)
     elif name in ("barrier", "barrier_arrive") and f"{home}.".endswith("arch."):
         count, which = kwargs.get("number_of_threads"), kwargs.get("barrier_id")
+        if m.dialect.replaying is not None:  # of all threads
+            which = 0 if which is None else which
+            count = m.recorder.threads_of(m.recorder.frame.kernel) if count is None and m.recorder.frame else count
         if count is not None and which is not None:
             given = m.dialect.to_model(count), m.dialect.to_model(which)
             m.recorder.barrier(NAMED, NAMED, span, given) if name == "barrier" else m.recorder.arrives(given, span)
@@ -125,7 +128,8 @@ def _step(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], sp
     more = () if number is None else (m.dialect.to_model(number),)
     own = given.get("peer_cta_rank_in_cluster") in (None, NONE) and given.get("arrive_count", 1) == 1
     arrivals = 0 if name in _ADDS else 1 if own and name in _EACH_THREAD else None
-    m.recorder.barrier(kind, where, span, (offset, *more), arrivals)
+    commits = None if name != "commit" else int(given.get("mask") in (None, NONE))  # its warp, of the run of a kernel
+    m.recorder.barrier(kind, where, span, (offset, *more), arrivals, commits)
 
 
 def lost(m: Machine, given: list[Value], span: Span, depth: int = 0) -> None:

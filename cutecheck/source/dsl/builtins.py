@@ -130,7 +130,7 @@ def call(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
     if isinstance(fn, ScalarType):
         from cutecheck.source.dsl import cute_values
 
-        return cute_values.to_device(fn, args[0]) if args else Scalar(None, fn.dtype.name)
+        return cute_values.to_device(fn, args[0], m.dialect.replaying) if args else Scalar(None, fn.dtype.name)
     if isinstance(fn, BuiltinType):
         if fn.name == "NamedTuple":
             return FUNCTIONS["typing.NamedTuple()"](m, args, kwargs, span)

@@ -116,7 +116,8 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         if name in ("_replace", "_asdict") and base.cls.memo.get("namedtuple"):
             return Builtin(f"object.{name}", base)
         if any(unread(b) for c in mro(base.cls) for b in c.memo["foreign"]):
-            return Extern(f"{base.cls.name}.{name}", span)
+            stands = _of_run(m, base.cls, name, span)
+            return Extern(f"{base.cls.name}.{name}", span) if stands is None else bind(m, stands, base, base.cls, span)
         hook = find(base.cls, "__getattr__")
         if isinstance(hook, FuncSet) and not name.startswith("__"):
             from cutecheck.source.dsl.flow import unless_raised
@@ -163,7 +164,8 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
         if found is not None:
             return found
         if any(unread(b) for c in mro(base) for b in c.memo["foreign"]):
-            return Extern(f"{base.name}.{name}", span)
+            stands = _of_run(m, base, name, span)
+            return Extern(f"{base.name}.{name}", span) if stands is None else bind(m, stands, base, base, span)
         return Unknown(f"class `{base.name}` has no attribute `{name}` here", span)
     if isinstance(base, Enumerator):
         from cutecheck.source.dsl import enumerations
@@ -183,6 +185,15 @@ def _attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
             return Builtin("object.__new__" if name == "__new__" else "object.__init__")
         return bind(m, found, base.obj, cls, span)
     return None
+
+
+def _of_run(m: Machine, cls: ClassInst, name: str, span: Span) -> Value | None:
+    """What a pipeline of the package that a class is derived from has, in a run thread by thread."""
+    if m.dialect.replaying is None or not m.dialect.replaying.by_source:
+        return None
+    from cutecheck.source.dsl.piping import of_base
+
+    return of_base(m, cls, name, span)
 
 
 def unread(base: Value) -> bool:

@@ -95,6 +95,8 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(base, Swizzle):
         found = {"num_bits": base.bits, "num_base": base.base, "num_shift": base.shift}.get(name)
         return found if found is not None else Extern(f"swizzle.{name}", span)
+    if isinstance(base, bool) and m.dialect.replaying is not None and name in ("to", "ir_value"):
+        return Builtin("scalar.same", base)  # a comparison that the run of a kernel answers
     if isinstance(base, Scalar):
         if name in ("to", "ir_value", "load", "bitcast"):
             return Builtin("scalar.same", base)

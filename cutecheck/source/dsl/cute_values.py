@@ -45,15 +45,18 @@ from cutecheck.source.eval.values import (
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
 
 _INTEGER_TYPES = frozenset({"Int8", "Int16", "Int32", "Int64", "Uint8", "Uint16", "Uint32", "Uint64"})
 _ALGEBRA = frozenset({"Shape", "Stride", "Coord", "Tile", "IntTuple"})
 
 
-def to_device(t: ScalarType, v: Value) -> Value:
-    """``Int32(v)``: a number of the device."""
+def to_device(t: ScalarType, v: Value, run: Replaying | None = None) -> Value:
+    """``Int32(v)``: a number of the device; in a ``run`` of a kernel what is true stays so."""
     if isinstance(v, (Unknown, Extern)):
         return v
+    if run is not None and t.dtype.name == "bool" and isinstance(v, (int, Dyn, Scalar)):
+        return bool(v) if isinstance(v, int) else v
     if t.dtype.name in INTEGERS:
         if isinstance(v, bool):
             return Dyn.of(int(v))
@@ -227,7 +230,7 @@ def _index_number(m: Machine, v: Value, of_thread: bool = False) -> Value:
 
 def _of_group(m: Machine, v: Value) -> Value:
     """``threadIdx.x - 128``: the copy belongs to the threads from 128 on, which count from 0 in it."""
-    if isinstance(v, Dyn):
+    if isinstance(v, Dyn) and (m.dialect.replaying is None or m.dialect.replaying.thread is None):  # else it is known
         thread = cuda.thread_index(m, "threadIdx.x")
         ahead = as_expr(v - thread).constant
         if ahead is not None and ahead % 32 == 0:

@@ -20,6 +20,7 @@ from cutecheck.source.eval.values import Extern, FuncSet, Object, Pointer, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
 
 _MAKES = re.compile(r"(?:^|\.)(Pipeline\w+)\.create$")
 _MADE = re.compile(r".*?\.(?:create|make_pipeline_state)\(\.\.\.\)(@\d+:\d+(?:~\w+)?)")
@@ -84,6 +85,15 @@ def used(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], spa
             for v in given if isinstance(given, (tuple, list)) else (given,):
                 if isinstance(v, (Object, Extern)) and (lost := subject(v)):
                     m.recorder.pipelined("escapes", lost, span)
+
+
+def handed(m: Machine, run: Replaying, fn: Value, args: list[Value], kwargs: dict[str, Value]) -> None:
+    """In a run thread by thread: a pipeline of which no source is read, or one that goes where it is not followed."""
+    if isinstance(fn, Extern) and _USES.search(fn.what.rpartition(".")[2]) and subject(fn):
+        run.end()
+    given = (*args, *kwargs.values())
+    if isinstance(fn, (Unknown, Extern)) and any(isinstance(v, Object) and subject(v) for v in given):
+        run.end()
 
 
 def _by_hand(m: Machine, name: str, place: str, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:

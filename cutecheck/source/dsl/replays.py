@@ -8,15 +8,17 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.model import algebra as alg
+from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
 from cutecheck.model.integers import INTEGERS, whole_domain_of
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.dsl import piping
 from cutecheck.source.dsl.barriers import NAMED
 from cutecheck.source.dsl.values import RunTimeRange
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, PASSES, Replaying, ReplayOver
-from cutecheck.source.eval.reruns import apart
+from cutecheck.source.eval.reruns import Start, apart, roles
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, TensorVal, Value
 
@@ -24,19 +26,32 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _STEPS = 60_000  # of the evaluation, a kernel that is run pass by pass
+_WARP = 32
+_STEPS_OF_ROLE = 100_000  # of one thread of it
 _MOST = 4  # configurations of one kernel that are
 _ENOUGH = 100_000  # steps of these together, after which no other is
+_LABELS = {"==": "eq", "<": "lt", "<=": "le"}
 _COMPARE = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
 
 def replay(
     m: Machine, entry: Entry, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], symbol: str, span: Span
 ) -> None:
-    """Run a kernel again, where it reads what it copies to shared memory: on the way that all threads go."""
-    if m.recorder.rehearsal or m.recorder.open or not _copies_and_reads(m, symbol):
+    """Run a kernel again, where it reads what it copies to shared memory: on the way that all threads go.
+
+    One whose threads tell each other by barriers in memory is run thread by thread, one of each role.
+    """
+    if m.recorder.rehearsal or m.recorder.open:
         return
     walked, used = m.history.replayed.get(id(decl), (0, 0))
     if walked >= _MOST or used > _ENOUGH:
+        return
+    if _by_barriers(m, symbol):
+        _by_roles(
+            m, Start(entry, decl, Env(entry.env, "template"), None, args, span, kwargs, _STEPS_OF_ROLE, True), symbol
+        )
+        return
+    if not _copies_and_reads(m, symbol):
         return
     running, complete = _run(m, entry, decl, args, kwargs, span, AT_LEAST)
     if running.long and not complete:
@@ -48,11 +63,27 @@ def replay(
         m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, decl.span)
 
 
-def _copies_and_reads(m: Machine, symbol: str) -> bool:
-    """Shared memory is copied to and read, and no barrier in memory tells who waits for what."""
+def _by_roles(m: Machine, start: Start, symbol: str) -> None:
+    """Run some threads of a block, of which it is known how many it has, in one row."""
+    threads, dims = m.recorder.threads_of(symbol), m.recorder.shape_of(symbol)
+    if threads < _WARP or dims[1:] not in ((), (1, 1)):
+        return
+    piping.prepare(m)
+    walked, used = m.history.replayed.get(id(start.fn), (0, 0))
+    made, cost = roles(m, start, threads)
+    m.history.replayed[id(start.fn)] = walked + 1, used + cost
+    if made.sure:  # all threads came to the end, and nothing that may hold them back is unknown
+        m.recorder.replayed(made, symbol, start.fn.span)
+
+
+def _by_barriers(m: Machine, symbol: str) -> bool:
+    """Barriers in memory tell who waits for what."""
     subjects = (c.subject for c in m.recorder.calls.values() if c.kernel == symbol)
-    if any(s and not s.endswith(f"|{NAMED}") for s in subjects):
-        return False
+    return any(s and not s.endswith(f"|{NAMED}") for s in subjects)
+
+
+def _copies_and_reads(m: Machine, symbol: str) -> bool:
+    """Shared memory is copied to and read."""
     found = [e for e in m.recorder.events.values() if e.kernel == symbol]
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
@@ -98,6 +129,7 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))
+    run.rounds.counted(id(node), ex.op("opaque", as_expr(loop.start), as_expr(loop.stop), label="lt"))
     return list(passes)
 
 
@@ -108,6 +140,7 @@ def compared(run: Replaying, op: str, a: Value, b: Value) -> bool | None:
         return None
     for x in (a, b):
         run.slices.decide(as_expr(x))
+    run.rounds.compared(ex.op("opaque", as_expr(a), as_expr(b), label=_LABELS[op]))
     return bool(_COMPARE[op](left, right))
 
 

@@ -31,6 +31,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     modules,
     package,
     pipelines,
+    piping,
     protocol,
     reclassed,
     reflection,
@@ -78,6 +79,7 @@ from cutecheck.source.eval.values import (
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.record.replay import Replaying
     from cutecheck.source.eval.scope import Env
     from cutecheck.source.eval.statements.done import Done
 
@@ -102,6 +104,9 @@ def contained(hook: Hook) -> Hook:
             return Unknown(f"these operands are not followed ({error})", args[-1])
 
     return cast("Hook", run)
+
+
+_TRIES = (".mbarrier_try_wait", ".mbarrier_test_wait")
 
 
 class DslDialect(Merging):
@@ -188,7 +193,7 @@ class DslDialect(Merging):
         return Unknown(f"operator {op} on {type(value).__name__}", span)
 
     def cast(self, type_: Value, value: Value, span: Span) -> Value:
-        return cute_values.to_device(type_, value) if isinstance(type_, ScalarType) else value
+        return cute_values.to_device(type_, value, self.replaying) if isinstance(type_, ScalarType) else value
 
     @contained
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
@@ -284,6 +289,10 @@ class DslDialect(Merging):
             if found is not None:
                 return None if found is NONE else found
         if isinstance(base, Extern):
+            if self.replaying is not None and self.replaying.by_source:
+                known = piping.instead(m, Extern(f"{base.what}.{name}", span), span)
+                if known is not None:
+                    return known
             own = reclassed.foreign_attribute(m, base, name, span)
             own = own if own is not None else pipelines.number(m, base, name)
             return (None if own is NONE else own) if own is not None else Extern(f"{base.what}.{name}", span)
@@ -291,9 +300,35 @@ class DslDialect(Merging):
 
     @contained
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+        run = self.replaying
+        if run is not None and run.by_source:
+            return self._applied(m, run, fn, args, kwargs, span)
         pipelines.used(m, fn, args, kwargs, span)
         barriers.applied(m, fn, args, kwargs, span)
         return pipelines.created(m, fn, args, kwargs, functions.apply(m, fn, args, kwargs, span), span)
+
+    def _applied(
+        self, m: Machine, run: Replaying, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span
+    ) -> Value:
+        """A call in a run thread by thread: pipelines of the package are those of a prelude."""
+        known = piping.instead(m, fn, span)
+        if known is not None:
+            fn = known
+            run.known.add(span)
+        if isinstance(fn, Extern) and fn.what.endswith(_TRIES):
+            run.known.add(span)
+            return 0  # it may fail each time: then what comes after it waits
+        if isinstance(fn, Extern) and fn.what.endswith(".block_idx_in_cluster"):
+            return 0  # the run is that of the first block
+        if not piping.inside(fn):
+            pipelines.handed(m, run, fn, args, kwargs)
+            barriers.applied(m, fn, args, kwargs, span)
+            return functions.apply(m, fn, args, kwargs, span)
+        args = [a if (v := piping.instead(m, a, span)) is None else v for a in args]
+        kwargs = {k: a if (v := piping.instead(m, a, span)) is None else v for k, a in kwargs.items()}
+        frame = m.recorder.frame
+        with run.calling(span, "" if frame is None else frame.symbol):
+            return functions.apply(m, fn, args, kwargs, span)
 
     def barriers(self, value: Value) -> str:
         return pipelines.subject(value)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from cutecheck.facts import Span
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
@@ -19,7 +20,7 @@ from cutecheck.source.eval.record.regions import by_hardware
 from cutecheck.source.eval.record.replay import FEWER, MORE_PASSES, Replaying, ReplayOver
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
@@ -31,6 +32,7 @@ _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_ROLES = 10
+_MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
 def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
@@ -45,17 +47,17 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if walked >= _MOST_REPLAYED or steps > _REPLAYED:
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
-    start = _Start(best, self_, args, span)
+    start = Start(best.entry, best.fn, best.env, self_, args, span)
     made: Replay | None
     if told:
-        made, cost = _roles(m, start, recorder.threads_of(symbol))
+        made, cost = roles(m, start, recorder.threads_of(symbol))
     else:
         made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
         if _stores_by_tma(m, symbol):
-            roles, more = _roles(m, start, recorder.threads_of(symbol))
+            teams, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
-            if all(t.complete for t in roles.threads):
-                made = replace(made or roles, threads=roles.threads, sure=roles.sure, counted=roles.counted)
+            if all(t.complete for t in teams.threads):
+                made = replace(made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted)
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
         cost += more
@@ -64,7 +66,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         recorder.replayed(made, symbol, best.fn.span)
 
 
-def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
+def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps."""
     running, complete = _run(m, start, False)
     cost = running.cost
@@ -99,7 +101,7 @@ def _one_path(m: Machine, start: _Start) -> tuple[Replay | None, int]:
     return made, cost
 
 
-def _with_tiles(m: Machine, start: _Start, made: Replay | None) -> tuple[Replay | None, int]:
+def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay | None, int]:
     """What is known of a kernel with the tiles that it takes, and what that cost; as it was where these are not all."""
     walk = TileWalk(m)
     complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
@@ -118,13 +120,18 @@ def _with_tiles(m: Machine, start: _Start, made: Replay | None) -> tuple[Replay 
 
 
 @dataclass(frozen=True, slots=True)
-class _Start:
-    """What is run: a kernel, its object, what it is given, and where it is launched."""
+class Start:
+    """What is run: a kernel, with what it is given and named arguments, the variables around it, and its launch."""
 
-    best: Candidate
+    entry: Entry
+    fn: ir.Function
+    env: Env
     self_: Object | None
     args: list[Value]
     span: Span
+    named: dict[str, Value] = field(default_factory=dict)
+    most: int = _REPLAYED  # steps of one run
+    by_source: bool = False  # a kernel of the Python DSL
 
 
 @dataclass(slots=True)
@@ -144,7 +151,7 @@ class _Team:
     all_roles: bool = False
     cost: int = 0
 
-    def run(self, m: Machine, start: _Start, thread: int) -> Replaying:
+    def run(self, m: Machine, start: Start, thread: int) -> Replaying:
         made = Replaying(
             m, False, thread, views=self.views, numbers=self.numbers, remembers=self.remembers, endless=self.endless
         )
@@ -200,15 +207,18 @@ def _is_step(step: Step) -> bool:
     return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named")
 
 
-def _roles(m: Machine, start: _Start, block: int) -> tuple[Replay, int]:
+def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """The runs of some threads, whether these are all that differ and what holds them back is known, and the cost.
 
     Of a persistent kernel at numbers at which a block has several tiles, if its roles then agree on them.
     """
     team = _Team(block)
-    several, cost = _tiles(m, start, team, _team(m, start, team, True) or [])
+    tried = _team(m, start, team, True) or []
+    several, cost = _tiles(m, start, team, tried[:_MOST_TRIED] if start.by_source else tried)
     if several is not None:
         return several.replay(m), cost + team.cost
+    if start.by_source and not all(team.ended):
+        return team.replay(m), cost + team.cost
     if not team.all_roles:
         cost += team.cost
         team = _Team(block)
@@ -220,7 +230,7 @@ def _roles(m: Machine, start: _Start, block: int) -> tuple[Replay, int]:
     return team.replay(m), cost + team.cost
 
 
-def _tiles(m: Machine, start: _Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
+def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
     """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
     divisors: dict[str, int] = {}
     cost = 0
@@ -240,7 +250,7 @@ def _tiles(m: Machine, start: _Start, team: _Team, tried: list[Numbers]) -> tupl
     return None, cost
 
 
-def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
+def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
     while left and len(team.found) < _MOST_ROLES:
@@ -248,6 +258,8 @@ def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Nu
         tried = several_tiles(running) if asks else []
         if tried:
             return tried
+        if start.by_source and not team.ended[-1]:
+            return None  # it is not judged then
         left = team.left(m)
     team.all_roles = not left
     for role in list(team.found):
@@ -265,23 +277,24 @@ def _team(m: Machine, start: _Start, team: _Team, asks: bool = False) -> list[Nu
 
 def _run(
     m: Machine,
-    start: _Start,
+    start: Start,
     given: bool,
     numbers: Numbers | None = None,
     made: Replaying | None = None,
-    most: int = _REPLAYED,
+    most: int = 0,
 ) -> tuple[Replaying, bool]:
     """A kernel's run pass by pass (``made``: this one), of so many steps, and whether it came to the kernel's end."""
-    recorder, best, complete = m.recorder, start.best, True
+    recorder, complete = m.recorder, True
     running = made if made is not None else Replaying(m, given, numbers=numbers)
-    running.memory.of = frozenset(p.name for p in best.fn.params)
+    running.by_source = start.by_source
+    running.memory.of = frozenset(p.name for p in start.fn.params)
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
-        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(most):
+        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(most or start.most):
             recorder.replaying = m.dialect.replaying = running
-            env = Env(best.env, "function", self_=start.self_)
-            run_function(m, best.entry, best.fn, env, start.args, {}, start.span)
+            env = Env(start.env, "function", self_=start.self_)
+            run_function(m, start.entry, start.fn, env, list(start.args), dict(start.named), start.span)
     except (ReplayOver, BudgetExceeded):  # what the root has left is for its walk
         complete = False
     finally:

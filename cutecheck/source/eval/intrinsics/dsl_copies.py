@@ -62,6 +62,9 @@ def _copy(c: Call) -> Value:
         tiled = _widened(c, tiled, *args[:2])
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
     told = c.m.dialect.barriers(c.kwargs.get("tma_bar_ptr"))
+    replay = c.m.recorder.acts()
+    if replay is not None:
+        replay.telling = c.kwargs.get("tma_bar_ptr")
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate, signals=told)
     return None
 

@@ -19,6 +19,8 @@ Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other n
 
 _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
 _MOST = 1024  # of numbers that are tried
+_OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more
+_TILES = 1 << 24  # as many as are looked for
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
 _RELATIONS = ("lt", "le", "eq", "ne")
@@ -49,7 +51,8 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     if not grid:
         return [numbers] if numbers else []
     for loop in grid:
-        found = _fewer_blocks(loop, numbers, value, OUTER if inner or loop.around else _ODD[0])
+        tiles = _OF_DSL if run.by_source else OUTER if inner or loop.around else _ODD[0]
+        found = _fewer_blocks(loop, numbers, value, tiles)
         if found is not None:
             return [numbers | {f"{GRID}x": found * n} for n in (1, *_WIDER)]
     return [numbers | {f"{GRID}x": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
@@ -68,6 +71,19 @@ def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> in
             for blocks in range(_MOST // n, 0, -1):
                 if at(e, (n - 1) * blocks) == one and at(e, n * blocks) == (not one):
                     return blocks
+        last = _MOST
+        while one is not None and last < _TILES and at(e, last) == one:
+            last *= 2
+        if last == _MOST or at(e, last) != (not one):
+            continue
+        before = last // 2  # there are so many tiles and more
+        while one is not None and last - before > 1:
+            middle = (before + last) // 2
+            before, last = (middle, last) if at(e, middle) == one else (before, middle)
+        for n in (*range(passes, 1, -1), passes + 1):
+            wide: int = -(-last // n)
+            if (n - 1) * wide < last:
+                return wide
     return None
 
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import operator
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -53,6 +54,13 @@ HOLDING = frozenset({
     "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
     "tma_store_arrive", "tma_store_wait",
 })  # fmt: skip
+_OF_DSL = {  # names that the Python DSL has for them
+    "sync_threads": "syncthreads", "wait_group": "warpgroup_wait", "commit_group": "warpgroup_commit_batch",
+    "cp_async_bulk_commit_group": "tma_store_arrive", "cp_async_bulk_wait_group": "tma_store_wait",
+}  # fmt: skip
+_DSL_LETS_GO = re.compile(
+    r"^(?:setmaxregister|wgmma_|mbarrier_init_fence$|sync_warp$|copy_tensormap$|tcgen05_|prefetch|griddepcontrol)"
+)
 # what has a barrier or wait in its name and holds back no other thread of the block
 _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
@@ -92,6 +100,9 @@ class Replaying:
         self.entered = m.made  # numbers of the machine's that were made before the first copy
         self.given = given
         self.thread = thread
+        self.by_source = False  # of the Python DSL: pipelines are known by their own steps, no file is the library's
+        self.caller: tuple[Span, str] | None = None  # of a step of a pipeline: where it is called
+        self.telling: Value = None  # the barrier that the copy which comes tells
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
@@ -200,7 +211,31 @@ class Replaying:
     def add(self, step: Step) -> None:
         if len(self.steps) >= _MOST_STEPS:
             raise ReplayOver
+        if self.caller is not None:
+            step = replace(step, span=self.caller[0], enclosing=self.caller[1])
         self.steps.append(step)
+
+    @contextmanager
+    def calling(self, span: Span, where: str) -> Iterator[None]:
+        """What happens in a function of the library is a step of its outermost caller."""
+        outer = self.caller
+        self.caller = (span, where) if outer is None else outer
+        try:
+            yield
+        finally:
+            self.caller = outer
+
+    @property
+    def elected(self) -> bool:
+        """Whether this thread is the one that its warp elects."""
+        return (self.thread or 0) % _WARP == 0
+
+    def walks(self, node: object) -> bool:
+        """Whether a loop is run: something happens in it, or it is one of a pipeline's."""
+        return self.caller is not None or id(node) in self.machine.recorder.eventful
+
+    def _of_library(self, path: str) -> bool:
+        return not self.by_source and _OF_LIBRARY.search(path) is not None
 
     def end(self) -> NoReturn:
         raise ReplayOver
@@ -212,7 +247,7 @@ class Replaying:
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
         """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
-        library = _OF_LIBRARY.search(span.path) is not None
+        library = self._of_library(span.path)
         at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
         self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
 
@@ -228,6 +263,8 @@ class Replaying:
         """Whether a product is added to what is in its accumulators: it is unless an MMA was told otherwise."""
         if (id(frame), name) in self.scaled:
             return self.scaled[id(frame), name][2]
+        if self.by_source:
+            return None
         return None if not name or mma in self.scalable or self.machine.recorder.scales else True
 
     def enters(self, function: ir.Function) -> None:
@@ -290,19 +327,23 @@ class Replaying:
 
     def goes_into(self, bodies: list[str], span: Span) -> None:
         """A function of the program's own, in these files: what its body does is known by its steps."""
-        if bodies and not any(_OF_LIBRARY.search(path) for path in bodies):
+        if bodies and not any(self._of_library(path) for path in bodies):
             self.known.add(span)
 
     def _held(self, name: str, args: list[Value], span: Span, where: str) -> None:
         """A call that holds threads back, in the run of one of them."""
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+        if self.by_source:
+            function = _OF_DSL.get(function, function)
         if function in HOLDING:
             if not all(self.under):
                 self.end()
             given = [a.value if isinstance(a, Scalar) else a for a in args]
             numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
             self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
-        elif not _LETS_GO.search(function) and not _OF_LIBRARY.search(span.path):
+        elif not (
+            _LETS_GO.search(function) or (self.by_source and _DSL_LETS_GO.search(function))
+        ) and not self._of_library(span.path):
             self.held.add(span)
 
     def barrier(
@@ -398,6 +439,7 @@ class Replaying:
         past: list[tuple[int, int] | None], predicated: bool, depth: int, signals: str = "", adds: bool | None = None,
     ) -> None:  # fmt: skip
         """A copy or gemm, in a function at this depth of calls."""
+        told, self.telling = self.telling, None
         spaces = [f.space for f in facts]
         if not {"smem", "gmem"} & set(spaces) and kind == "copy" and "rmem" not in spaces:
             return
@@ -405,6 +447,8 @@ class Replaying:
         if self.thread is not None:
             kind, by, goes_on = by_hardware(kind, tiled, facts)
             name = signals or by
+            if self.by_source and kind in ("load", "drain") and not self.elected:
+                return  # one thread of the warp does it
         if kind == "drain" and self.thread is None:
             return
         if not all(self.under) or not (self.thread is not None or all(followed(tiled, s) for s in spaces)):
@@ -419,9 +463,15 @@ class Replaying:
         found = tuple(p for p in places if p is not None)
         if len(found) != len(places):
             self.end()
+        number = None
+        if kind == "load" and isinstance(told, Pointer) and told.space == "smem":
+            number = self._whole(told.offset)
+            name = told.buffer  # exactly this one of its array
+            if number is None:
+                self.end()
         maybe = bool(self.under) or predicated
         adds = adds if goes_on and kind == "gemm" else None
-        self.add(Step(kind, span, where, name, None, found, goes_on, maybe, self.at.get(depth - 1), adds))
+        self.add(Step(kind, span, where, name, number, found, goes_on, maybe, self.at.get(depth - 1), adds))
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
@@ -435,7 +485,7 @@ class Replaying:
                 self.end()
             self.add(Step("element", span, where, "", None, (Place(fact.name, span, "smem", fact.buffer or "", 0),)))
             return
-        read = self.thread is not None and not _OF_LIBRARY.search(span.path)
+        read = self.thread is not None and not self._of_library(span.path)
         if fact.buffer and fact.space == "rmem" and (written or read):
             at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)
             self.add(Step("store" if written else "use", span, where, "", None, (at,)))
@@ -479,11 +529,13 @@ class Replaying:
         within = self.within(fact.buffer)
         if whole[1] < whole[0]:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
-        at = whole, stage, view, fact.source, None, within
+        at = whole, stage, 0 if self.by_source else view, fact.source, None, within
         return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
 
     def within(self, buffer: str) -> tuple[str, int] | None:
         """The variable in shared memory that a buffer is a member of, and the bits before it there."""
+        if self.by_source:
+            return buffer, 0  # members of a struct are apart
         started = self.machine.recorder.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)
         return None if started is None else (variable_of(buffer), 8 * started)
 

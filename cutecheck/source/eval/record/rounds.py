@@ -39,6 +39,7 @@ class Rounds:
         self.loops: dict[int, Loop] = {}
         self._open: list[tuple[int, list[list[Expr]]]] = []
         self._asking = False
+        self._before: list[Expr] = []  # answered in the body, which may say whether there is another pass
         self.divisors: dict[Var, int] = {}  # what run-time numbers are divided by in conditions
 
     @contextmanager
@@ -69,7 +70,8 @@ class Rounds:
             yield
             return
         if self._open:
-            self._open[-1][1].append([])
+            self._open[-1][1].append(self._before)
+            self._before = []
         kept, self._asking = self._asking, True
         try:
             yield
@@ -83,6 +85,24 @@ class Rounds:
             passes = self._open[-1][1]
             if passes:
                 passes[-1].append(condition)
+
+    def compared(self, condition: Expr) -> None:
+        """A comparison that is answered at once, of which a flag may be made that a loop asks for."""
+        if self._asking:
+            self.asked(condition)
+        elif self._open and any(v.name.startswith(GRID) for v in condition.variables()):
+            self._before.append(condition)
+            self.divisors.update({v: lcm(self.divisors.get(v, 1), by) for v, by in divided(condition)})
+
+    def counted(self, node: int, condition: Expr) -> None:
+        """A loop that is told how often it runs."""
+        loop = self.loops.setdefault(node, Loop(True))
+        loop.asked = loop.asked or [[condition]]
+        if run_time(condition):
+            for outer, _ in self._open:
+                self.loops[outer].around = True
+            for v, by in divided(condition):
+                self.divisors[v] = lcm(self.divisors.get(v, 1), by)
 
     def enough(self, node: int, passes: int) -> bool:
         """More tiles tell nothing new, each of them having steps of its own."""

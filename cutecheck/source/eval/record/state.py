@@ -175,6 +175,10 @@ class RecorderState:
         """Threads of the block along x, y and z, as far as its launch says; empty where it does not."""
         return self._dims.get(self.frame.kernel, ()) if self.frame is not None else ()
 
+    def shape_of(self, kernel: str) -> tuple[int | None, ...]:
+        """Threads of a kernel's blocks along x, y and z, as far as its launch says."""
+        return self._dims.get(kernel, ())
+
     def in_kernel(self) -> bool:
         """Whether what is walked runs on the device, as far as a launch or a kernel's own declaration says so."""
         return self.frame is not None and bool(self.frame.kernel)

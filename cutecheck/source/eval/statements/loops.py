@@ -94,14 +94,14 @@ def range_length(value: range) -> int:
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
-    if replay is not None and id(node) not in m.recorder.eventful:
+    if replay is not None and not replay.walks(node):
         registers = touches.registers(node, env)
         touches.named(replay, node, env)
         done = None if quiet or registers else _counted(m, node, env)
         if done is not None:
             return done
         replay.passed_over(node.span, registers)
-    if quiet and m.recorder.rehearsal and (replay is None or id(node) not in m.recorder.eventful):
+    if quiet and m.recorder.rehearsal and (replay is None or not replay.walks(node)):
         return Done.NORMAL
     clock = m.recorder.clock
     inner = Env(env, "block") if m.dialect.block_scope else env

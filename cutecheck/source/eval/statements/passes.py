@@ -21,7 +21,9 @@ _Cells = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 
 def walked_passes(m: Machine, node: ir.Loop, env: Env, items: Sequence[Value]) -> Iterator[tuple[int, Value]]:
     """Items with their numbers. Each is to be walked before the next is asked for."""
-    if len(items) < _LEAST or m.dialect.by_value or m.recorder.acts() is not None:
+    run = m.recorder.acts()
+    whole = run is not None and (not run.by_source or run.walks(node))
+    if len(items) < _LEAST or m.dialect.by_value or whole:
         yield from enumerate(items)
         return
     met = m.recorder.all_found(), m.recorder.clock

@@ -1,0 +1,193 @@
+"""Kernels of the Python DSL whose warps tell each other by barriers: run thread by thread, one of each role."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNEL = """
+import cutlass
+import cutlass.cute as cute
+import cutlass.pipeline as pipeline
+import cutlass.utils as utils
+import cutlass.utils.hopper_helpers as sm90
+from cutlass import Float16, Float32, Int32
+from cutlass.cute.nvgpu import cpasync, warp, warpgroup
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+class Gemm:
+    stages, out_stages, tile = 4, 2, (128, 128, 64)
+
+    def __init__(self):
+        self.stored = pipeline.NamedBarrier(barrier_id=1, num_threads=128)
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor, b: cute.Tensor, c: cute.Tensor, blocks: Int32):
+        k_major = warpgroup.OperandMajorMode.K
+        mma = sm90.make_trivial_tiled_mma(Float16, Float16, k_major, k_major, Float32, (1, 1, 1), (64, 128))
+        rows = utils.LayoutEnum.ROW_MAJOR
+        sA, sB = (f(rows, self.tile, Float16, self.stages) for f in (sm90.make_smem_layout_a, sm90.make_smem_layout_b))
+        sC = sm90.make_smem_layout_epi(Float16, rows, (64, 128), self.out_stages)
+        load, store = cpasync.CopyBulkTensorTileG2SOp(), cpasync.CopyBulkTensorTileS2GOp()
+        one = (None, None, 0)
+        tma_a, mA = cpasync.make_tiled_tma_atom(load, a, cute.slice_(sA, one), (128, 64))
+        tma_b, mB = cpasync.make_tiled_tma_atom(load, b, cute.slice_(sB, one), (128, 64))
+        tma_c, mC = cpasync.make_tiled_tma_atom(store, c, cute.slice_(sC, one), (64, 128))
+        kernel = self.kernel(tma_a, mA, tma_b, mB, tma_c, mC, mma, sA, sB, sC)
+        kernel.launch(grid=(blocks, 1, 1), block=[256, 1, 1])
+
+    @cute.kernel
+    def kernel(self, tma_a: cute.CopyAtom, mA: cute.Tensor, tma_b: cute.CopyAtom, mB: cute.Tensor, tma_c: cute.CopyAtom,
+               mC: cute.Tensor, mma: cute.TiledMma, lA: cute.ComposedLayout, lB: cute.ComposedLayout,
+               lC: cute.ComposedLayout):
+        @cute.struct
+        class Storage:
+            bars: cute.struct.MemRange[cutlass.Int64, 2 * self.stages]
+            sA: cute.struct.Align[cute.struct.MemRange[Float16, cute.cosize(lA)], 1024]
+            sB: cute.struct.Align[cute.struct.MemRange[Float16, cute.cosize(lB)], 1024]
+            sC: cute.struct.Align[cute.struct.MemRange[Float16, cute.cosize(lC)], 1024]
+
+        tid, _, _ = cute.arch.thread_idx()
+        block, _, _ = cute.arch.block_idx()
+        blocks, _, _ = cute.arch.grid_dim()
+        warp_idx = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+        storage = utils.SmemAllocator().allocate(Storage)
+        one, each = (None, None, 0), (None, None)
+        size = cute.size_in_bytes(Float16, cute.slice_(lA, one)) + cute.size_in_bytes(Float16, cute.slice_(lB, one))
+        mainloop = pipeline.PipelineTmaAsync.create(
+            barrier_storage=storage.bars.data_ptr(), num_stages=self.stages, tx_count=size,
+            producer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread),
+            consumer_group=pipeline.CooperativeGroup(pipeline.Agent.Thread, 4),
+        )
+        sA = storage.sA.get_tensor(lA.outer, swizzle=lA.inner)
+        sB = storage.sB.get_tensor(lB.outer, swizzle=lB.inner)
+        sC = storage.sC.get_tensor(lC.outer, swizzle=lC.inner)
+        gA, gB = cute.local_tile(mA, (128, 64), each), cute.local_tile(mB, (128, 64), each)
+        gC = cute.local_tile(mC, (64, 128), (None, 0))
+        lone = cute.make_layout(1)
+        tAs, tAg = cpasync.tma_partition(tma_a, 0, lone, cute.group_modes(sA, 0, 2), cute.group_modes(gA, 0, 2))
+        tBs, tBg = cpasync.tma_partition(tma_b, 0, lone, cute.group_modes(sB, 0, 2), cute.group_modes(gB, 0, 2))
+        tCs, tCg = cpasync.tma_partition(tma_c, 0, lone, cute.group_modes(sC, 0, 2), cute.group_modes(gC, 0, 2))
+        tiles, steps = cute.size(gA, mode=[2]), cute.size(gA, mode=[3])
+        if warp_idx == 0:
+            cute.arch.setmaxregister_decrease(40)
+            fill = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, self.stages)
+            tile = block
+            while tile < tiles:
+                for k in cutlass.range(steps, unroll=1):
+                    mainloop.producer_acquire(fill)
+                    bar = mainloop.producer_get_barrier(fill)
+                    cute.copy(tma_a, tAg[None, tile, k], tAs[None, fill.index], tma_bar_ptr=bar)
+                    cute.copy(tma_b, tBg[None, 0, k], tBs[None, fill.index], tma_bar_ptr=bar)
+                    mainloop.producer_commit(fill)
+                    fill.advance()
+                tile += blocks
+            mainloop.producer_tail(fill)
+        if warp_idx >= 4:
+            cute.arch.setmaxregister_increase(232)
+            thr = mma.get_slice(tid - 128)
+            rA, rB = mma.make_fragment_A(thr.partition_A(sA)), mma.make_fragment_B(thr.partition_B(sB))
+            acc = cute.make_rmem_tensor(mma.partition_shape_C((128, 128)), Float32)
+            atom = cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), Float16)
+            r2s = cute.make_tiled_copy_C(atom, mma).get_slice(tid - 128)
+            full = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, self.stages)
+            free = full.clone()
+            tile = block
+            while tile < tiles:
+                mma.set(warpgroup.Field.ACCUMULATE, False)
+                for k in cutlass.range(steps, unroll=1):
+                    token = mainloop.consumer_try_wait(full)
+                    mainloop.consumer_wait(full, token)
+                    warpgroup.fence()
+                    for kb in cutlass.range_constexpr(cute.size(rA, mode=[2])):
+                        at = (None, None, kb, full.index)
+                        cute.gemm(mma, acc, rA[at], rB[at], acc)
+                        mma.set(warpgroup.Field.ACCUMULATE, True)
+                    warpgroup.commit_group()
+                    full.advance()
+                    if k > 0:
+                        warpgroup.wait_group(1)
+                        mainloop.consumer_release(free)
+                        free.advance()
+                warpgroup.wait_group(0)
+                mainloop.consumer_release(free)
+                free.advance()
+                self.store(tma_c, tCs, tCg, sC, r2s, acc, tile, warp_idx)
+                tile += blocks
+            cute.arch.cp_async_bulk_wait_group(0, read=True)
+
+    @cute.jit
+    def store(self, tma_c: cute.CopyAtom, tCs: cute.Tensor, tCg: cute.Tensor, sC: cute.Tensor, r2s, acc: cute.Tensor,
+              tile: Int32, warp_idx: Int32):
+        parts, values = r2s.partition_D(sC), r2s.retile(acc)
+        for half in cutlass.range_constexpr(2):
+            out = cute.make_rmem_tensor_like(values[None, half, None], Float16)
+            out.store(values[None, half, None].load().to(Float16))
+            if warp_idx == 4:
+                cute.arch.cp_async_bulk_wait_group(self.out_stages - 1, read=True)
+            self.stored.arrive_and_wait()
+            cute.copy(r2s, out, parts[None, 0, None, half])
+            cute.arch.fence_proxy("async.shared", space="cta")
+            self.stored.arrive_and_wait()
+            if warp_idx == 4:
+                cute.copy(tma_c, tCs[None, half], tCg[None, 2 * tile + half])
+                cute.arch.cp_async_bulk_commit_group()
+
+
+def tensor(*shape):
+    return make_fake_compact_tensor(Float16, shape, stride_order=tuple(reversed(range(len(shape)))), assumed_align=16)
+
+
+K, M = cute.sym_int(divisibility=64), cute.sym_int(divisibility=128)
+cute.compile(Gemm(), tensor(M, K), tensor(128, K), tensor(M, 128), Int32(132))
+"""
+
+READ = "                    full.advance()\n"
+LAST = "                mainloop.consumer_release(free)\n                free.advance()\n                self.store"
+GROUP = "                        warpgroup.wait_group(1)\n"
+RELEASE = "                        mainloop.consumer_release(free)\n"
+AGAIN = "            while tile < tiles:\n                for k"
+STATE = "fill = pipeline.make_pipeline_state(pipeline.PipelineUserType.Producer, self.stages)\n"
+STEPS = "                for k in cutlass.range(steps, unroll=1):\n                    token"
+STORED = (
+    "            if warp_idx == 4:\n"
+    "                cute.arch.cp_async_bulk_wait_group(self.out_stages - 1, read=True)\n"
+)
+
+
+def _codes(folder: Path, text: str) -> list[str]:
+    (folder / "kernel.py").write_text(text)
+    report = check(inputs([str(folder)]), Settings(arch=("sm_90a",), select=("CUT2",)))
+    assert not report.errors
+    assert not report.failures
+    return sorted({f.code for f in report.findings})
+
+
+def test_right_roles(tmp_path: Path) -> None:
+    assert _codes(tmp_path, KERNEL) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("consumer_wait(full, token)", "consumer_wait(free)", "CUT213"),
+        (GROUP + RELEASE, RELEASE + GROUP, "CUT212"),
+        (READ, "                    full.advance(2)\n", "CUT217"),
+        (AGAIN, AGAIN.replace("for k", STATE + "                for k"), "CUT217"),  # stages go on, its phases do not
+        (LAST, "                self.store", "CUT217"),
+        ("pipeline.Agent.Thread, 4)", "pipeline.Agent.Thread, 1)", "CUT217"),
+        (STEPS, STEPS.replace("(steps", "(steps + 1"), "CUT217"),
+        (STORED, "", "CUT216"),
+        (STORED + "            self.stored.arrive_and_wait()\n", STORED, "CUT216"),
+    ],
+    ids=["other stage waited for", "early release", "advanced twice", "state anew", "no release",
+         "one counted", "one step more", "no wait of the store", "no barrier after it"],
+)  # fmt: skip
+def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
+    assert KERNEL.count(old) == 1
+    assert code in _codes(tmp_path, KERNEL.replace(old, new))
