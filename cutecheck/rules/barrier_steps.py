@@ -31,8 +31,6 @@ from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import at_most, in_turns, in_warps
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
-from cutecheck.rules.derive.made import wrong_steps
-from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.replayed import Replayed
 
 _NAMED = "mbarrier.named"
@@ -138,10 +136,6 @@ class BarrierStepMissing(Replayed):
     )
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """Steps of CUTLASS's pipelines have a rule of their own, which says what is wrong with one."""
-        made = [p.made for p in pipelines(context).values()] if fault.kind in ("stuck", "outrun") else []
-        if any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made):
-            return True
         if fault.kind in ("stuck", "outrun") and self._array_told(call, context):
             return True  # which is why
         if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):

@@ -10,6 +10,8 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.made import wrong_steps
+from cutecheck.rules.derive.protocol import pipelines
 from cutecheck.rules.derive.replays import faults_of
 from cutecheck.rules.derive.role_loads import by_assembly
 from cutecheck.rules.derive.uses import uses_of
@@ -186,6 +188,7 @@ _NO_EVENTS = (
 )  # faults of other steps than copies and products
 
 
+_OF_PHASES = ("stuck", "outrun", "unready")  # what follows from a step that a pipeline lacks
 _TWO = 2  # accesses that a missing barrier is between
 
 
@@ -202,6 +205,8 @@ class Replayed(Rule):
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         """The rule says something of this place, or of the other, anyway; or one warp runs the kernel, whose threads
         are not apart."""
+        if fault.kind in _OF_PHASES and _steps_are_wrong(call, context):
+            return True
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
         if not any(e.span == fault.step.span for e in at):
@@ -237,6 +242,12 @@ class Replayed(Rule):
             enclosing=call.kernel,
             arch=call.arch,
         )
+
+
+def _steps_are_wrong(call: Call, context: Context) -> bool:
+    """Steps of a pipeline of the kernel have a rule of their own, which says what is wrong with one."""
+    made = (p.made for p in pipelines(context).values())
+    return any((m.kernel, m.arch) == (call.kernel, call.arch) and wrong_steps(m, context) for m in made)
 
 
 def _roots(spans: set[Span], call: Call, context: Context) -> set[object]:

@@ -196,11 +196,10 @@ class SmemReuseWithoutBarrier(Replayed):
             )
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """Of a WGMMA that is not waited for before its stage is released another rule says so."""
-        read = fault.other
-        if fault.kind == "unreleased" and read is not None and read.function == "wgmma":
-            at = (e for e in context.facts.events if (e.span, e.kernel, e.arch) == (read.span, call.kernel, call.arch))
-            if any(True for e in at for _ in WgmmaNotWaited().on_event(e, context)):
+        """Of WGMMAs that are not waited for another rule says so."""
+        if fault.kind == "unreleased" and fault.other is not None and fault.other.function == "wgmma":
+            own = (e for e in context.facts.events if (e.kind, e.kernel, e.arch) == ("gemm", call.kernel, call.arch))
+            if any(True for e in own for _ in WgmmaNotWaited().on_event(e, context)):
                 return True
         return super()._is_said(fault, call, context)
 

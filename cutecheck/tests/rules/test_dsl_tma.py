@@ -63,7 +63,9 @@ WAIT = "cute.arch.mbarrier_wait(bar, 0)"
 def report(folder: Path, announce: str = "mbarrier_arrive_and_expect_tx", count: int = 16384, by: str = WAIT) -> Report:
     text = SCRIPT.replace("ANNOUNCE", announce).replace("BYTES", str(count)).replace("BETWEEN", by)
     (folder / "main.py").write_text(text)
-    return check(inputs([str(folder)]), Settings(arch=("sm_90a",), cache=False))
+    return check(
+        inputs([str(folder)]), Settings(arch=("sm_90a",), cache=False, ignore=("CUT217",))
+    )  # of a barrier nobody initialised
 
 
 def codes(made: Report) -> list[str]:
