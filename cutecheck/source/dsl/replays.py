@@ -17,7 +17,8 @@ from cutecheck.source.dsl import piping
 from cutecheck.source.dsl.barriers import NAMED
 from cutecheck.source.dsl.values import RunTimeRange
 from cutecheck.source.eval import calls, ir
-from cutecheck.source.eval.record.replay import AT_LEAST, FEWER, PASSES, Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
 from cutecheck.source.eval.reruns import Start, apart, roles
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, TensorVal, Value

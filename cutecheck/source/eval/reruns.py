@@ -17,8 +17,9 @@ from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware
-from cutecheck.source.eval.record.replay import FEWER, MORE_PASSES, Replaying, ReplayOver
+from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
+from cutecheck.source.eval.record.running import FEWER, MORE_PASSES, ReplayOver
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value

@@ -8,7 +8,7 @@ from cutecheck.facts.replayed import Step
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.record.replay import FEWER, FLAG
+from cutecheck.source.eval.record.running import FEWER, FLAG
 from cutecheck.source.eval.values import Object, Scalar, Value
 
 _SIZES = ("int", "unsigned int", "long", "unsigned long", "int64_t", "uint64_t", "size_t", "int32_t", "uint32_t")

@@ -14,7 +14,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.values import TensorVal
 
 if TYPE_CHECKING:
-    from cutecheck.source.eval.record.replay import Replaying
+    from cutecheck.source.eval.record.running import Running
 
 # variables that are no run-time arguments
 INDEX = ("threadIdx.", "blockIdx.", "cluster", "block_rank_in_cluster", "block_id_in_cluster")
@@ -28,7 +28,7 @@ class Slices:
     have been decided by the numbers that the extent is made of.
     """
 
-    def __init__(self, replay: Replaying) -> None:
+    def __init__(self, replay: Running) -> None:
         self.replay = replay
         self.decided: set[str] = set()  # run-time numbers that conditions were decided by
         self.of_blocks = False  # some were decided by the block's index

@@ -15,7 +15,8 @@ from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
-from cutecheck.source.eval.record.replay import MORE_PASSES, Replaying, of_library
+from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.running import MORE_PASSES, of_library
 from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:

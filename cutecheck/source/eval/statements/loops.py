@@ -23,8 +23,8 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.record.replay import FEW, PASSES
 from cutecheck.source.eval.record.rounds import Rounds
+from cutecheck.source.eval.record.running import FEW, PASSES
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed, touches
 from cutecheck.source.eval.statements.assignments import bind_target

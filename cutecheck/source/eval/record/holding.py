@@ -1,0 +1,185 @@
+"""What holds threads back in a kernel that is run pass by pass: barriers and waits."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.facts import NOT_WALKED, Span
+from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
+from cutecheck.model.expr import Expr
+from cutecheck.source.eval.record.running import WARP, Running, of_thread
+from cutecheck.source.eval.values import Enumerated, EnumVal, Scalar, Value
+
+_ADDRESS = (1 << 14) - 1  # of a descriptor
+_WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
+# calls of one thread that wait for others, or for its own MMAs
+HOLDING = frozenset({
+    "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
+    "tma_store_arrive", "tma_store_wait",
+})  # fmt: skip
+_OF_DSL = {  # names that the Python DSL has for them
+    "sync_threads": "syncthreads", "wait_group": "warpgroup_wait", "commit_group": "warpgroup_commit_batch",
+    "cp_async_bulk_commit_group": "tma_store_arrive", "cp_async_bulk_wait_group": "tma_store_wait",
+}  # fmt: skip
+_DSL_LETS_GO = re.compile(
+    r"^(?:setmaxregister|wgmma_|mbarrier_init_fence$|sync_warp$|copy_tensormap$|tcgen05_|prefetch|griddepcontrol)"
+)
+# what has a barrier or wait in its name and holds back no other thread of the block
+_LETS_GO = re.compile(
+    r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
+    r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
+)
+# what the DSL names after waits and barriers, and which makes nothing visible to other threads
+_ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
+_PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
+_FULL, _EMPTY = "", ".empty"
+_PIPELINED = {  # what a step does with which barrier
+    "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
+    "consumer_release": (("arrive", _EMPTY),),
+    "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
+}  # fmt: skip
+
+
+class Holding(Running):
+    """The steps of a run that barriers, waits and commits are, and asynchronous copies and products by assembly."""
+
+    def goes_into(self, bodies: list[str], span: Span) -> None:
+        """A function of the program's own, in these files: what its body does is known by its steps."""
+        if bodies and not any(self._of_library(path) for path in bodies):
+            self.known.add(span)
+
+    def named(self, way: str, arguments: tuple[Value, ...], span: Span, where: str) -> None:
+        """A barrier of the hardware: so many threads come there, and wait or go on (``arrive``)."""
+        self.known.add(span)
+        if self.thread is None:
+            return
+        count, which = arguments
+        number = self.whole(count)
+        name = str(which.value) if isinstance(which, EnumVal) else self.whole(which)
+        if number is None or name is None or not all(self.under):
+            self.end()
+        kind = "reserved " if isinstance(which, (EnumVal, Enumerated)) else ""  # numbers of users start after these
+        self.add(Step("named", span, where, way, number, (Place("", span, "", f"{kind}{name}", 0),)))
+
+    def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
+        """A barrier, wait or commit."""
+        if what == NOT_WALKED:
+            self.add(Step("unknown", span, where, name))
+        elif self.of_elements and (what != "a barrier" or _ASIDE.search(name)):
+            return
+        if self.thread is not None:
+            self._held(name, args, span, where)
+            return
+        copied = any(s.kind == "copy" for s in self.steps)
+        if what != "a barrier" or not copied:
+            if copied:
+                self.end()
+            return  # nothing was copied before
+        function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+        if function in ("barrier", "commit") and _short(where) in _WRAPPERS:
+            return  # the assembly of a function that was counted where it is called
+        if self.under or looped:
+            self.end()
+        given = [a.value if isinstance(a, Scalar) else a for a in args]
+        numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
+        self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
+
+    def _held(self, name: str, args: list[Value], span: Span, where: str) -> None:
+        """A call that holds threads back, in the run of one of them."""
+        function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
+        if self.by_source:
+            function = _OF_DSL.get(function, function)
+        if function in HOLDING:
+            if not all(self.under):
+                self.end()
+            given = [a.value if isinstance(a, Scalar) else a for a in args]
+            numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
+            self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
+        elif not (
+            _LETS_GO.search(function) or (self.by_source and _DSL_LETS_GO.search(function))
+        ) and not self._of_library(span.path):
+            self.held.add(span)
+
+    def barrier(
+        self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...],
+        arrives: int | None = None, commits: bool = False,
+    ) -> None:  # fmt: skip
+        """Something is done with a barrier in shared memory, or with one of the hardware.
+
+        ``commits``: by the MMAs of a warp, whose elected lane tells of them.
+        """
+        self.known.add(span)
+        if kind == "init" and self.thread is not None:
+            self._counts(buffer, span, where, arguments)
+            return
+        if self.thread is None and self.of_elements and kind == "escapes":
+            return
+        if self.thread is None or not all(self.under):
+            self.end()
+        numbers = [self.whole(a) for a in arguments]
+        if kind == "escapes" or buffer == "?" or (numbers and numbers[0] is None):
+            self.end()
+        if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
+            self.end()
+        at = Place("", span, "smem", buffer, numbers[0] or 0)
+        if commits and arrives is not None and (self.thread or 0) % WARP:
+            arrives = 0
+        number = numbers[1] if len(numbers) > 1 else None
+        self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
+
+    def brings(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
+        """TMA is told, by assembly, to fill shared memory from an address on, and a barrier of the bytes."""
+        if self.thread is None or not all(self.under) or to is None:
+            self.end()
+        begin, size = self.number(to[1]), self.whole(bytes_)
+        if begin is None:
+            self.end()
+        bits = (8 * begin, 8 * (begin + size) if size else -1)
+        places = (
+            Place("", span, "gmem", "", 0),
+            Place(to[0].rpartition("::")[2].rpartition(".")[2], span, "smem", to[0], begin, bits=bits),
+        )
+        self.add(Step("load", span, where, buffer, None, places, True, bool(self.under)))
+
+    def multiplies(self, name: str, span: Span, where: str, operands: list[tuple[str, Value]]) -> None:
+        """An MMA that assembly starts, of these buffers by descriptors, whose lowest bits say where: in 16 bytes."""
+        if self.thread is None or not all(self.under):
+            self.end()
+        summed = Place("", span, "rmem" if name == "wgmma" else "tmem", "", 0)
+        places = [Place("", span, "rmem", "", 0)] * (2 - len(operands))
+        for buffer, value in operands:
+            number = self.whole(value)
+            if number is None:
+                self.end()
+            begin = (number & _ADDRESS) * 16
+            bits = (8 * begin, 8 * begin + 8)
+            places.append(Place(buffer.rpartition("::")[2].rpartition(".")[2], span, "smem", buffer, begin, bits=bits))
+        self.add(Step("gemm", span, where, name, None, (summed, *places, summed), True, bool(self.under)))
+
+    def _counts(self, buffer: str, span: Span, where: str, arguments: tuple[Value, ...]) -> None:
+        """A barrier is told how many arrivals it counts; which one, a loop over an array need not tell."""
+        each = bool(arguments) and of_thread(arguments[0])  # one of its own each: that makes it no other role
+        known = len(arguments) > 1 and buffer != "?" and not self.under
+        at, count = (self.whole(arguments[0], not each), self.whole(arguments[1])) if known else (None, None)
+        if at is None or count is None:
+            at, count, each = ANY_BARRIER, None, False
+        self.add(Step("barrier", span, where, "init", count, (Place("", span, "smem", buffer, at),), maybe=each))
+
+    def pipelined(self, name: str, of: str, span: Span, where: str, keywords: tuple[tuple[str, object], ...]) -> None:
+        """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
+        and one that says when it is empty."""
+        self.known.add(span)
+        if name.endswith(".create") and name != _PLAIN:
+            self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
+        if name not in _PIPELINED:
+            if name == "escapes" or (self.thread is None and not name.startswith("make_")):
+                self.end()
+            return
+        index, phase = self.state
+        for kind, which in _PIPELINED[name]:
+            self.barrier(kind, f"{of}{which}", span, where, (index, phase) if kind == "wait" else (index,))
+
+
+def _short(symbol: str) -> str:
+    """Of a function, without namespaces and template arguments."""
+    return symbol.partition("<")[0].rpartition("::")[2]

@@ -1,0 +1,314 @@
+"""The numbers of a kernel that is run once more, pass by pass: what each is in the run, and where tensors are by them.
+
+What is computed from a number that is made on the way (loaded, or joined after a condition) stays open.
+"""
+
+from __future__ import annotations
+
+import operator
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import TYPE_CHECKING, NoReturn
+
+from cutecheck.facts import Span, TensorFact, Unknown
+from cutecheck.facts.replayed import Place, Step
+from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
+from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval.record.past import INDEX, Slices
+from cutecheck.source.eval.record.regions import DESCRIPTOR, regions, variable_of
+from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
+from cutecheck.source.eval.shared_addresses import is_start
+from cutecheck.source.eval.values import Pointer, Scalar, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Frame
+
+FLAG = Domain(values=(0, 1))  # of what is true or false
+AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
+FEWER = 192  # where 768 are too many passes of a loop
+_MOST_STEPS = 4000
+WARP = 32
+_BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
+PASSES = 26  # of one loop; its later ones are as those before
+MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
+FEW = 3  # of one that had no end for another thread
+_NUMBER = re.compile(r"#(\d+)")
+_RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
+_OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
+
+
+class ReplayOver(Exception):
+    """What comes next is not known, or no more need be known."""
+
+
+class Running:
+    """The run of one kernel. ``made``: numbers of the machine's that were made before it.
+
+    ``given``: what a kernel may be given or not (pointers that it compares with null, flags) is given. ``thread``: the
+    run is one thread's, by whose number all conditions on threads are decided; TMA, barriers in shared memory and
+    WGMMA are followed then. Without, it is that of all threads, of which only plain copies are.
+    """
+
+    def __init__(
+        self, m: Machine, given: bool = False, thread: int | None = None, least: int = AT_LEAST,
+        views: dict[object, int] | None = None, numbers: Numbers | None = None, remembers: bool = True,
+        passes: int = PASSES, endless: set[int] | None = None,
+    ) -> None:  # fmt: skip
+        self.machine = m
+        self.made = m.made
+        self.entered = m.made  # numbers of the machine's that were made before the first copy
+        self.given = given
+        self.thread = thread
+        self.by_source = False  # of the Python DSL: pipelines are known by their own steps, no file is the library's
+        self.caller: tuple[Span, str] | None = None  # of a step of a pipeline: where it is called
+        self.telling: Value = None  # the barrier that the copy which comes tells
+        self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
+        self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
+        self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
+        self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
+        self.cost = 0  # steps of the evaluation
+        self.chose = False  # something depended on ``given``
+        self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
+        self.steps: list[Step] = []
+        self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
+        self.least = least  # of run-time numbers
+        self.passes = passes  # of one loop that are run
+        self.long = False  # a loop has more of them
+        self.slices = Slices(self)
+        # layouts of tensors in shared memory, and their numbers
+        self.views: dict[object, int] = {} if views is None else views
+        # loops without a condition that came to no end in a run of another thread, nor to a step, by ``id``
+        self.endless: set[int] = set() if endless is None else endless
+        self.known: set[Span] = set()  # calls of which it is known whom they hold back
+        self.held: set[Span] = set()  # calls that may hold threads back
+        # variables that are MMAs, by the call of their function, and whether they add
+        self.scaled: dict[tuple[int, str], tuple[Frame, object, bool | None]] = {}
+        self.scalable: set[object] = set()  # MMAs that are told so
+        self.rounds = Rounds()
+        self.numbers: Numbers = dict(numbers or {})  # run-time numbers that this run has instead of its own
+        self.memory = Loaded(remembers)
+
+    def truth(self, condition: Expr) -> bool | None:
+        """Of a condition that all threads answer alike."""
+        variables = condition.variables()
+        if any(v.name.startswith("threadIdx.") for v in variables):
+            if self.thread is None:
+                return None
+            self.asked[condition] = None
+        value = self.number(condition)
+        if value is None:
+            return None
+        self.rounds.asked(condition)
+        self.slices.decide(condition)
+        return bool(value)
+
+    def is_null(self, pointer: Pointer) -> bool:
+        """Of a pointer that the kernel was given."""
+        if pointer.space == "smem" or pointer.offset != 0:
+            return False
+        self.chose = True
+        return not self.given
+
+    def loaded(self, buffer: str, offset: Expr) -> str | None:
+        """The name of the number that lies there in global memory, which no thread changes; the same for all roles."""
+        at = self.number(offset)
+        if at is None or not self.memory.remembers or buffer.partition(".")[0] not in self.memory.of:
+            return None
+        name = self.memory.name(buffer, at)
+        if name not in self.numbers:
+            self.numbers[name] = self.numbers.get(name.partition("[")[0], self.least * (at + 1))
+        return name
+
+    def number(self, expr: Expr, base: bool = False, others: Mapping[str, int] | None = None) -> int | None:
+        """The value at the first thread of the first block; None where a number of it was made on the way.
+
+        ``base``: what was loaded before the first copy, for all threads alike, may be anything that stays: it is 0.
+        ``others``: numbers instead of those of the run.
+        """
+        values: dict[str, int] = {}
+        numbers = self.numbers if others is None else {**self.numbers, **others}
+        for v in expr.variables():
+            if v.name in numbers:
+                values[v.name] = numbers[v.name]
+                continue
+            if v.name.startswith(INDEX):
+                values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
+                continue
+            number = _NUMBER.search(v.name)
+            if base and number and self.made < int(number[1]) <= self.entered and PER_THREAD not in v.name:
+                values[v.name] = 0
+                continue
+            if v.name.startswith("gridDim."):
+                values[v.name] = self.least if v.name.endswith(".x") else _BLOCKS
+                continue
+            if PER_THREAD in v.name or (number and int(number[1]) > self.made):
+                return None
+            if is_start(v.name):
+                values[v.name] = 0
+                continue
+            values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v, self.least)
+        try:
+            _compare(expr, values)
+            return expr.evaluate(values)
+        except (KeyError, ValueError, ZeroDivisionError, OverflowError):
+            return None
+
+    def _flag(self) -> int:
+        self.chose = True
+        return int(self.given)
+
+    def goes_on(self, condition: Value) -> bool:
+        """Whether the run goes on behind ``if (row >= end) return;``: a block without work, which memory may tell.
+
+        Only where nothing was copied yet, and all threads answer alike.
+        """
+        number = condition.value if isinstance(condition, Scalar) else condition
+        if not isinstance(number, Dyn) or any(s.kind == "copy" for s in self.steps):
+            return False
+        return not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in number.expr.variables())
+
+    def add(self, step: Step) -> None:
+        if len(self.steps) >= _MOST_STEPS:
+            raise ReplayOver
+        if self.caller is not None:
+            step = replace(step, span=self.caller[0], enclosing=self.caller[1])
+        self.steps.append(step)
+
+    @contextmanager
+    def calling(self, span: Span, where: str) -> Iterator[None]:
+        """What happens in a function of the library is a step of its outermost caller."""
+        outer = self.caller
+        self.caller = (span, where) if outer is None else outer
+        try:
+            yield
+        finally:
+            self.caller = outer
+
+    @property
+    def elected(self) -> bool:
+        """Whether this thread is the one that its warp elects."""
+        return (self.thread or 0) % WARP == 0
+
+    def walks(self, node: object) -> bool:
+        """Whether a loop is run: something happens in it, or it is one of a pipeline's."""
+        return self.caller is not None or id(node) in self.machine.recorder.eventful
+
+    def _of_library(self, path: str) -> bool:
+        return not self.by_source and _OF_LIBRARY.search(path) is not None
+
+    def end(self) -> NoReturn:
+        raise ReplayOver
+
+    @property
+    def sure(self) -> bool:
+        """Nothing that may hold the thread back is unknown."""
+        return self.held <= self.known
+
+    def whole(self, value: Value, asks: bool = True) -> int | None:
+        value = value.value if isinstance(value, Scalar) else value
+        if not isinstance(value, (int, Dyn, Sym)):
+            return None
+        expr = as_expr(value)
+        if asks and of_thread(value):
+            self.asked[expr] = None  # threads at another barrier are another role
+        return self.number(expr)
+
+    def place(self, fact: TensorFact) -> Place | None:
+        """Where an operand starts; None where that is not a number. What is read of other memory may be anything."""
+        found = self._place(fact)
+        return Place(fact.name, fact.span, fact.space, "", 0) if found is None and fact.space != "smem" else found
+
+    def _place(self, fact: TensorFact) -> Place | None:
+        inner = fact.layout.offset if isinstance(fact.layout, ComposedLayout) else 0
+        inner = 0 if isinstance(inner, SmemPtrFlag) else inner
+        if isinstance(fact.offset, (Unknown, tuple)) or not isinstance(fact.offset, (int, Dyn, Sym)):
+            return None
+        if not isinstance(inner, (int, Dyn)) or not fact.buffer:
+            return None
+        offset = self.number(as_expr(fact.offset), fact.space == "gmem")
+        more = self.number(as_expr(inner))
+        if offset is None or more is None:
+            return None
+        if fact.space == "smem" and fact.dtype == DESCRIPTOR and self.thread is None:
+            return None  # whom a warpgroup's instructions hold back is not known
+        if fact.dtype is not None and fact.dtype.bits and fact.root_bits and fact.space == "smem":
+            offset = offset * int(fact.dtype.bits) // int(fact.root_bits)  # of descriptors, and of what was recast
+        offset += more
+        if fact.space != "smem":
+            return Place(fact.name, fact.span, fact.space, fact.buffer, offset, source=fact.source)
+        root = fact.root_layout if fact.root_layout is not None else fact.layout
+        view = self.views.setdefault(root, len(self.views))
+        begin = 0
+        if fact.root_start_bits is not None:
+            found = self.number(as_expr(fact.root_start_bits))
+            if found is None:
+                return None
+            begin = found
+        elif fact.root_layout is None and fact.dtype is not None and fact.dtype.bits:
+            begin = (offset - more) * int(fact.dtype.bits)
+        whole, stage = regions(fact, root, offset, begin)
+        if stage is None:
+            return None
+        within = self.within(fact.buffer)
+        if whole[1] < whole[0]:
+            whole = stage = (begin, -1 - view)  # other views of it are not compared
+        at = whole, stage, 0 if self.by_source else view, fact.source, None, within
+        return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
+
+    def within(self, buffer: str) -> tuple[str, int] | None:
+        """The variable in shared memory that a buffer is a member of, and the bits before it there."""
+        if self.by_source:
+            return buffer, 0  # members of a struct are apart
+        started = self.machine.recorder.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)
+        return None if started is None else (variable_of(buffer), 8 * started)
+
+
+class Loaded:
+    """Global memory as a run reads it: at one place is one number, as long as no thread stores to the buffer."""
+
+    def __init__(self, remembers: bool) -> None:
+        self.remembers = remembers
+        self.read: set[str] = set()
+        self.stored: set[str] = set()
+        self.of: frozenset[str] = frozenset()  # the kernel's parameters: what they lead to
+
+    def name(self, buffer: str, at: int) -> str:
+        self.read.add(buffer)
+        return f"{MEMORY}{buffer}[{at}]"
+
+
+def _compare(expr: Expr, values: dict[str, int]) -> None:
+    """Values of the comparisons in an expression, by their text, as :meth:`Expr.evaluate` looks them up."""
+    for atom in {a for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)}:
+        for argument in atom.args:
+            _compare(argument, values)
+        if atom.kind == "opaque" and atom.label in _RELATIONS:
+            left, right = (a.evaluate(values) for a in atom.args)
+            values[str(atom)] = int(_RELATIONS[atom.label](left, right))
+
+
+def of_thread(value: Value) -> bool:
+    number = value.value if isinstance(value, Scalar) else value
+    return isinstance(number, Dyn) and any(v.name.startswith("threadIdx.") for v in number.expr.variables())
+
+
+def _given(v: Var, least: int) -> int:
+    """A value for a run-time number: the least multiple of what divides it that is large enough, if it may be."""
+    if v.domain.values:
+        return max(v.domain.values)
+    step = max(1, v.domain.divisor())
+    value = -(-least // step) * step
+    lo, hi = v.domain.bounds()
+    if hi is not None and value > hi:
+        value = hi // step * step
+    return lo if lo is not None and value < lo else value
+
+
+def of_library(span: Span) -> bool:
+    """Whether this stands in a header of CuTe or CUTLASS."""
+    return _OF_LIBRARY.search(span.path) is not None
