@@ -9,64 +9,30 @@ its bytes. What is not ordered so may happen in any order.
 from __future__ import annotations
 
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 
-from cutecheck.facts.replayed import Place, Replay, Step, Thread
+from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.facts.span import Span
-from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
-from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized, told_after
+from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
+from cutecheck.rules.derive.role_workers import (
+    Tile,
+    Worker,
+    arrives_at,
+    is_unseen,
+    kind_of,
+    meets_all,
+    only_tells,
+    reads_shared,
+)
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
-_MEETING = frozenset({"__syncthreads", "syncthreads", "cluster_sync", "cluster_wait"})
-
-
-@dataclass(slots=True)
-class _Tile:
-    """What is in a stage: the barrier and phase that say when it has come (None: copied by threads), and its reads."""
-
-    step: Step
-    number: int
-    gate: Barrier | None
-    phase: int
-    reads: dict[int, tuple[int, Step]] = field(default_factory=dict)  # by thread: when they were made
-
-
-class _Worker:
-    def __init__(self, thread: Thread, stored: bool) -> None:
-        self.thread = thread
-        self.at = 0
-        self.clock: Clock = {}
-        self.expecting: tuple[Barrier, int] | None = None  # of the loads that come
-        self.told: dict[Barrier, int] = {}  # the phase of each barrier that was told last of bytes
-        self.due: tuple[Barrier, Step] | None = None  # arrives there once its loads are made
-        self.told_after = told_after(thread.steps)  # loads whose bytes are announced after them: at which barrier
-        self.passes = False  # the wait that it comes to
-        self.waits: int | None = None  # how often the named barrier had opened when it came there
-        self.sums = Accumulators(stored)
-        self.read = 0  # steps that read shared memory, so far
-        self.mates: list[_Worker] = []  # threads of its warpgroup that read at the same places, which go along with it
-        self.reading: list[_Tile] = []  # what WGMMAs read that no group holds yet
-        self.committing: list[_Tile] = []  # what UMMAs read that no commit tells of yet
-        self.groups: list[list[_Tile]] = []  # what those of groups read that are not waited for
-        steps = thread.steps
-        self.commits = any(s.kind == "barrier" and s.asynchronous for s in steps)
-        self.counts_groups = any(s.function == "warpgroup_wait" for s in steps) and not any(map(_unseen, steps))
-
-    def retired(self, me: int, left: int) -> None:
-        """All groups but so many are waited for: what their WGMMAs have read is done with."""
-        done = self.groups[: len(self.groups) - left] if left else self.groups
-        self.groups = self.groups[len(done) :]
-        still = {id(t) for group in (*self.groups, self.reading) for t in group}
-        for tile in (t for group in done for t in group):
-            if id(tile) not in still and me in tile.reads:
-                tile.reads[me] = self.clock[me], tile.reads[me][1]
 
 
 class _Block:
@@ -82,7 +48,7 @@ class _Block:
         self.memory = Memory()
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
-        self.workers = [_Worker(t, stored) for t in threads]
+        self.workers = [Worker(t, stored) for t in threads]
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
@@ -90,7 +56,7 @@ class _Block:
         self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
             for s in t.steps:
-                if s.kind == "barrier" and s.function in ("arrive", "expect") and not _only_tells(s):
+                if s.kind == "barrier" and s.function in ("arrive", "expect") and not only_tells(s):
                     self.comers[gate_of(s)].add(i)
                     self.tellers.add(i)
                 elif s.kind == "barrier" and s.function == "wait":
@@ -99,7 +65,7 @@ class _Block:
                     self.filled.add(key_of(s.places[1]))
         self.parted = in_parts(threads)
         self.filled -= self.parted
-        self.now: dict[Key, _Tile] = {}
+        self.now: dict[Key, Tile] = {}
         self.count: dict[Key, int] = defaultdict(int)
         self.faults: list[Fault] = []
         self.together = True
@@ -111,9 +77,9 @@ class _Block:
 
     def _pair(self) -> None:
         """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""
-        teams: dict[tuple[int, tuple[Span, ...]], list[_Worker]] = defaultdict(list)
+        teams: dict[tuple[int, tuple[Span, ...]], list[Worker]] = defaultdict(list)
         for i, w in enumerate(self.workers):
-            teams[self._team(i), tuple(s.span for s in w.thread.steps if _reads_shared(s))].append(w)
+            teams[self._team(i), tuple(s.span for s in w.thread.steps if reads_shared(s))].append(w)
         for (_, spans), team in teams.items():
             for w in team if spans else ():
                 w.mates = [other for other in team if other is not w]
@@ -126,7 +92,7 @@ class _Block:
             moved = False
             for i, w in enumerate(self.workers):
                 while w.at < len(w.thread.steps) and not self._ahead(w) and self._do(i, w, w.thread.steps[w.at]):
-                    w.read += _reads_shared(w.thread.steps[w.at])
+                    w.read += reads_shared(w.thread.steps[w.at])
                     w.at += 1
                     moved = True
                 if w.at == len(w.thread.steps):
@@ -151,14 +117,14 @@ class _Block:
             w.passes = old and len(gate.over) & 1 != (step.number or 0) & 1
         return any(w.passes for w in here)
 
-    def _ahead(self, w: _Worker) -> bool:
+    def _ahead(self, w: Worker) -> bool:
         """Whether a thread waits for those that read together with it."""
         return self.together and any(other.read < w.read for other in w.mates)
 
     def _met(self) -> bool:
         """All threads that go on came to where they wait for each other."""
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
-        if not here or any(not _meets(w.thread.steps[w.at]) for w in here):
+        if not here or any(not meets_all(w.thread.steps[w.at]) for w in here):
             return False
         both: Clock = {}
         for w in here:
@@ -169,11 +135,11 @@ class _Block:
             w.at += 1
         return True
 
-    def _do(self, me: int, w: _Worker, step: Step) -> bool:
+    def _do(self, me: int, w: Worker, step: Step) -> bool:
         """One step; False where the thread waits."""
         if step.kind != "load":
             self._arrive_now(me, w)
-        if _meets(step):
+        if meets_all(step):
             return False
         if step.kind == "barrier":
             return self._at_barrier(me, w, step)
@@ -196,10 +162,10 @@ class _Block:
                 if place.space == "smem" and step.kind in ("copy", "gemm"):
                     self._read(me, w, step, place)
             if step.kind == "copy" and step.places[1].space == "smem":
-                self.now[key_of(step.places[1])] = _Tile(step, 0, None, 0)
+                self.now[key_of(step.places[1])] = Tile(step, 0, None, 0)
         return True
 
-    def _remember(self, me: int, w: _Worker, step: Step) -> None:
+    def _remember(self, me: int, w: Worker, step: Step) -> None:
         """What the step does with shared memory that other tensors lie in, too, or that TMA stores."""
         if step.function == "tma_store_arrive":
             self.memory.commit(me)
@@ -226,9 +192,9 @@ class _Block:
             if clash.first:
                 self._note("unstored", other.step, other.place, step, 0)
             else:
-                self._note(_kind(other.how, how), step, place, other.step, 0)
+                self._note(kind_of(other.how, how), step, place, other.step, 0)
 
-    def _at_named(self, me: int, w: _Worker, step: Step) -> bool:
+    def _at_named(self, me: int, w: Worker, step: Step) -> bool:
         gate, count = self.named[step.places[0].buffer], step.number or 0
         if w.waits is None:
             w.clock[me] = w.clock.get(me, 0) + 1
@@ -260,7 +226,7 @@ class _Block:
 
     def _must_open(self, at: Barrier) -> bool:
         """What ends a phase of the barrier is known: its count, or that all that arrive do so in each phase."""
-        steps = [[s.span for s in self.workers[i].thread.steps if _arrives(s, at)] for i in self.comers[at]]
+        steps = [[s.span for s in self.workers[i].thread.steps if arrives_at(s, at)] for i in self.comers[at]]
         if at[0].startswith(PIPELINE) and self._by_hand():
             return False
         return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
@@ -297,9 +263,9 @@ class _Block:
         every = [s for w in self.workers for s in w.thread.steps]
         arrivals = [s for s in every if s.kind == "barrier" and s.function in ("arrive", "expect")]
         meet = any("cluster" in s.function or "MULTICAST" in s.function for s in every)
-        return any(map(_unseen, every)) or (meet and any(s.arrives is None for s in arrivals))
+        return any(map(is_unseen, every)) or (meet and any(s.arrives is None for s in arrivals))
 
-    def _at_barrier(self, me: int, w: _Worker, step: Step) -> bool:
+    def _at_barrier(self, me: int, w: Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)
         if step.function == "wait":
             w.sums.waited()
@@ -326,14 +292,14 @@ class _Block:
             self._arrive(me, w, at, step)
         return True
 
-    def _arrive_now(self, me: int, w: _Worker) -> None:
+    def _arrive_now(self, me: int, w: Worker) -> None:
         if w.due is not None:
             (at, step), w.due = w.due, None
             self._arrive(me, w, at, step)
 
-    def _arrive(self, me: int, w: _Worker, at: Barrier, step: Step) -> None:
+    def _arrive(self, me: int, w: Worker, at: Barrier, step: Step) -> None:
         gate = self.gates[at]
-        if _only_tells(step):
+        if only_tells(step):
             return
         if gate.count:
             gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
@@ -345,7 +311,7 @@ class _Block:
                 learn(known, gate.arrived[i].pop(0))
             gate.over.append(known)
 
-    def _read(self, me: int, w: _Worker, step: Step, place: Place) -> None:
+    def _read(self, me: int, w: Worker, step: Step, place: Place) -> None:
         if step.function == "umma" and w.thread.number % _WARP:
             return  # all lanes come to it, and one issues it
         tile = next((t for k, t in self.now.items() if holds(k, key_of(place))), None)
@@ -364,7 +330,7 @@ class _Block:
             tile.reads[me] = _NEVER, step  # until a barrier is told that it is done
             w.committing.append(tile)
 
-    def _load(self, me: int, w: _Worker, step: Step) -> None:
+    def _load(self, me: int, w: Worker, step: Step) -> None:
         place = step.places[1]
         key, before = key_of(place), self.now.get(key_of(place))
         if key in self.parted:
@@ -389,9 +355,9 @@ class _Block:
             if late is not None:
                 self._note("unreleased", step, place, late, before.number)
         self.count[key] += 1
-        self.now[key] = _Tile(step, self.count[key] - 1, gate, phase)
+        self.now[key] = Tile(step, self.count[key] - 1, gate, phase)
 
-    def _late(self, me: int, w: _Worker, tile: _Tile) -> Step | None:
+    def _late(self, me: int, w: Worker, tile: Tile) -> Step | None:
         """A read of a tile of which this thread need not know that it is done.
 
         A WGMMA is one of all four warps: any thread of theirs may say for the others that it is done with the stage,
@@ -423,35 +389,6 @@ class _Block:
     def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
         if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
             self.faults.append(Fault(kind, step, place, other, tile))
-
-
-def _reads_shared(step: Step) -> bool:
-    inputs = step.places[:1] if step.kind == "copy" else step.places if step.kind == "gemm" else ()
-    return any(p.space == "smem" for p in inputs)
-
-
-def _only_tells(step: Step) -> bool:
-    """Tells a barrier of bytes, and does not arrive there."""
-    return step.function == "expect" and step.arrives == 0
-
-
-def _unseen(step: Step) -> bool:
-    """Something that is not run, which may do anything: a loop that is not has no steps, only what it computes."""
-    return step.kind == "unknown" and not step.places and step.function not in ("library", "loop")
-
-
-def _kind(earlier: How, now: How) -> Kind:
-    if earlier == "drain":
-        return "undrained"
-    return "unstored" if now == "drain" else "undue" if earlier == "load" else "overlaid"
-
-
-def _arrives(step: Step, at: Barrier) -> bool:
-    return step.kind == "barrier" and step.function in ("arrive", "expect") and gate_of(step) == at
-
-
-def _meets(step: Step) -> bool:
-    return step.kind == "call" and step.function in _MEETING
 
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
