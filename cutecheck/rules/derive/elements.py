@@ -41,6 +41,8 @@ def unheld_element(read: Call, context: Context) -> Call | None:
             continue
         if any(x.span == y.span and x.negated != y.negated for x in store.guards for y in read.guards):
             continue
+        if any(loop.trips is None for loop in read.loops if loop not in store.loops):
+            continue  # which threads go through it is not known
         mine = _tensor(store)
         if mine.dtype == tensor.dtype and mine.root_layout == tensor.root_layout and _crosses(store, read, threads):
             return store
@@ -54,7 +56,7 @@ def _tensor(call: Call) -> TensorFact:
 def _crosses(store: Call, read: Call, threads: int) -> bool:
     """An element that only other warps store is read; or one thread of a condition stores it, and all read it."""
     written, used = _places(store, threads), _places(read, threads)
-    if written is None or used is None or open_to_some(inner(store.guards)) & open_to_some(inner(read.guards)):
+    if written is None or used is None or open_to_some(inner((*store.guards, *read.guards))):
         return False
     owners: dict[int, set[int]] = {}
     for thread, places in written.items():
@@ -74,7 +76,7 @@ def _one(tensor: TensorFact) -> bool:
 
 
 def _places(call: Call, threads: int) -> dict[int, set[int]] | None:
-    """The elements of each thread that may come, for all values of other variables; None where they are not numbers.
+    """The elements of each thread that comes, for all values of other variables; None where they are not numbers.
 
     Of a loop whose end is not known the first pass counts.
     """

@@ -266,6 +266,38 @@ __device__ float block_helper(float x, float* s) {
   @__syncthreads();
   out[t] = b.v[255 - t];
 """,
+    "chosen": """
+  __shared__ float s[32];
+  int t = threadIdx.x, w = t / 32, l = t % 32;
+  if (w == 0) s[l] = in[t];
+  float y = w == 0 ? s[l] : 0.f;
+  y += w != 0 ? 0.f : s[l];
+  if (w == 0 && s[l] > 0) y += 1;
+  out[t] = y;
+""",
+    "some_go_on": """
+  __shared__ float s[32];
+  int t = threadIdx.x, w = t / 32, l = t % 32;
+  for (int i = 0; i < n; ++i) {
+    if (w == 0) s[l] = in[t + i];
+    if (w != 0) continue;
+    out[t + i] = s[l];
+  }
+  switch (w) {
+    case 0: out[t] = s[l]; break;
+    default: out[t] = 0;
+  }
+  float z = 0;
+  while (w == 0 && z < 1) z += s[l];
+  for (int i = 0; i < (w == 0 ? 4 : 0); ++i) out[t] += s[l];
+""",
+    "slices_of_warps": """
+  __shared__ float s[256];
+  int t = threadIdx.x;
+  float* mine = s + (t / 32) * 32;
+  mine[t % 32] = in[t];
+  out[t] = mine[(t + 5) % 32];
+""",
 }
 NARROW = {"sum_after"}
 # what is at the index is not known; a way to the end has the barrier; within a pass of the loop all is one warp's

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
-from cutecheck.facts import Unknown
+from cutecheck.facts import Guard, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import CuteError, Dyn, Int
 from cutecheck.model.layout import Layout
@@ -15,6 +15,7 @@ from cutecheck.source.eval.intrinsics.cuda_math import RESULTS
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.threads import differs, followed, of_thread
 from cutecheck.source.eval.values import ArrayType, Pointer, ScalarType, TensorVal, Value
 
 _OF_NUMBERS = frozenset({"max", "min", "float", "double", "int", "unsigned", "half_t", "bfloat16_t", *RESULTS})
@@ -23,8 +24,7 @@ _OF_NUMBERS = frozenset({"max", "min", "float", "double", "int", "unsigned", "ha
 def reads(m: Machine, expr: ir.Expr | None, env: Env) -> None:
     """What a statement computes a number of."""
     if expr is not None and m.dialect.by_value and m.recorder.follows_elements():
-        for place in _read(expr):
-            _note(m, place, env, False)
+        _read(m, expr, env)
 
 
 def stores(m: Machine, target: ir.Expr, env: Env) -> None:
@@ -33,25 +33,41 @@ def stores(m: Machine, target: ir.Expr, env: Env) -> None:
         _note(m, target, env, True)
 
 
-def _read(expr: ir.Expr) -> Iterator[ir.Expr]:
-    """The elements that are read for sure where an expression is computed; not those of which an address is taken."""
+def _read(m: Machine, expr: ir.Expr, env: Env) -> None:
+    """The elements that are read where an expression is computed; not those of which an address is taken."""
     match expr:
         case ir.Binary() if not is_assignment(expr):
-            yield from _read(expr.left)
+            _read(m, expr.left, env)
             if expr.op not in ("&&", "||"):
-                yield from _read(expr.right)
+                _read(m, expr.right, env)
         case ir.Select():
-            for part in (expr.cond, expr.then, expr.other):
-                yield from _read(part)
+            _read(m, expr.cond, env)
+            _read_one_of(m, expr, env)
         case ir.Cast():
-            yield from _read(expr.operand)
+            _read(m, expr.operand, env)
         case ir.Unary() if expr.op in ("+", "-", "!", "~"):
-            yield from _read(expr.operand)
+            _read(m, expr.operand, env)
         case ir.Call() if getattr(expr.fn, "ident", "") in _OF_NUMBERS:
             for arg in expr.args:
-                yield from _read(arg.value)
+                _read(m, arg.value, env)
         case ir.Index() | ir.Call() | ir.Unary(op="*") | ir.Name():
-            yield expr
+            _note(m, expr, env, False)
+
+
+def _read_one_of(m: Machine, expr: ir.Select, env: Env) -> None:
+    """``cond ? s[i] : x``: what threads read for which the condition holds, where it is known which these are."""
+    if not changes_nothing(expr.cond):
+        return
+    cond = conversions.tested(m, expr.cond, env)
+    known, asks = m.dialect.truth(cond), of_thread(cond)
+    alike = followed(cond) and not differs(m, expr.cond, cond, env)
+    guard = Guard(m.recorder.text(expr.cond), expr.cond.span, asks=asks, alike=alike)
+    for holds, arm in ((True, expr.then), (False, expr.other)):
+        if known is None and (alike or asks is not None):
+            with m.recorder.guarded(replace(guard, negated=not holds)):
+                _read(m, arm, env)
+        elif known is holds:
+            _read(m, arm, env)
 
 
 def _note(m: Machine, place: ir.Expr, env: Env, written: bool) -> None:
