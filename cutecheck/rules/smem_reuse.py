@@ -76,7 +76,8 @@ class SmemReuseWithoutBarrier(Replayed):
     Assumptions
         Any call with sync, barrier or wait in its name holds all threads back, under whatever condition, but waits for
         a thread's own copies. A function that is not followed has no barrier (of single elements: may have one); blocks
-        of one warp are not judged.
+        of one warp are not judged, nor are single elements under conditions, or read in loops, of which it is not known
+        which threads come there.
 
     Fix
         Put ``__syncthreads()``, or a named barrier of the warps involved, between the two.
