@@ -20,6 +20,8 @@ from cutecheck.source.files import is_file, read_bytes
 PRELUDES = {  # read in the place of libraries
     "torch.nn": "nn.py", "triton.testing": "triton_testing.py", "cutlass.jax": "cutlass_jax.py", "jax": "jax.py",
     "jax.numpy": "jax_numpy.py", "jax.random": "jax_random.py",
+    "cutlass_pipeline_of_runs.barriers": "pipeline_barriers.py",  # parts of a prelude, no library of this name
+    "cutlass_pipeline_of_runs.participants": "pipeline_participants.py",
 }  # fmt: skip
 
 KNOWN = frozenset({

@@ -20,7 +20,11 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 FILE = Path(__file__).with_name("prelude") / "cutlass_pipeline.py"
+_FILES = frozenset(
+    FILE.with_name(n).as_posix() for n in (FILE.name, "pipeline_barriers.py", "pipeline_participants.py")
+)
 _NAME = "cutlass.pipeline, of runs"  # never a module's
+_SCOPES = (_NAME, "cutlass_pipeline_of_runs.barriers")
 _OF = re.compile(r"cutlass\.(?:pipeline\.(?:helpers\.|sm90\.|sm100\.)?|cutlass_dsl\.(?=if_generate$))")
 _GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 
@@ -32,18 +36,18 @@ def prepare(m: Machine) -> None:
 
 def instead(m: Machine, value: Value, span: Span) -> Value | None:
     """What stands for a name of the package in a run; None for other values."""
-    scope = modules.state(m)["scopes"].get(_NAME)
-    if scope is None or not isinstance(value, (Extern, Module)):
+    scopes = modules.state(m)["scopes"]
+    if _NAME not in scopes or not isinstance(value, (Extern, Module)):
         return None
     what = value.what if isinstance(value, Extern) else value.name
     group = _GROUP.search(what)
     if group is not None:
-        return classes.instantiate(m, scope.env.vars["CooperativeGroup"], ["Thread", int(group[1])], {}, span)
+        return classes.instantiate(m, scopes[_NAME].env.vars["CooperativeGroup"], ["Thread", int(group[1])], {}, span)
     found = _OF.match(what)
     if found is None:
         return None
     first, *rest = what[found.end() :].split(".")
-    at = scope.env.vars.get(first)
+    at = next((v for n in _SCOPES if (v := scopes[n].env.vars.get(first)) is not None), None)
     for name in rest if isinstance(at, ClassInst) else ():
         at = classes.attribute(m, at, name, span) if isinstance(at, ClassInst) else None
     return at if isinstance(at, (FuncSet, ClassInst)) or (rest and isinstance(at, str)) else None
@@ -62,8 +66,8 @@ def of_base(m: Machine, cls: ClassInst, name: str, span: Span) -> Value | None:
 def inside(fn: Value) -> bool:
     """Whether a function is one of the prelude."""
     if isinstance(fn, ClassInst):
-        return fn.decl.span.path == FILE.as_posix()
-    return isinstance(fn, FuncSet) and fn.entries[-1].decl.span.path == FILE.as_posix()
+        return fn.decl.span.path in _FILES
+    return isinstance(fn, FuncSet) and fn.entries[-1].decl.span.path in _FILES
 
 
 __all__ = ["FILE", "inside", "instead", "of_base", "prepare"]

@@ -5,239 +5,15 @@ another CTA is one at this CTA's own as well: all CTAs of a cluster do the same.
 """
 
 from cutlass import cute
-
-
-class Agent:
-    Thread = "Thread"
-    Warp = "Warp"
-    ThreadBlock = "ThreadBlock"
-    ThreadBlockCluster = "ThreadBlockCluster"
-
-
-class PipelineOp:
-    AsyncThread = "AsyncThread"
-    TCGen05Mma = "TCGen05Mma"
-    TmaLoad = "TmaLoad"
-    ClcLoad = "ClcLoad"
-    TmaStore = "TmaStore"
-    Composite = "Composite"
-    AsyncLoad = "AsyncLoad"
-
-
-class PipelineUserType:
-    Producer = "Producer"
-    Consumer = "Consumer"
-    ProducerConsumer = "ProducerConsumer"
-
-
-class CooperativeGroup:
-    def __init__(self, agent, size=1, alignment=None):
-        self.agent = agent
-        self.size = size
-
-
-def _threads(group):
-    if group.agent == "Warp":
-        return group.size * 32
-    if group.agent == "ThreadBlock":
-        x, y, z = cute.arch.block_dim()
-        return group.size * x * y * z
-    return group.size
-
-
-def if_generate(cond, then_body, else_body=None, input_args=(), return_types=(), loc=None, ip=None):
-    if cond:
-        return then_body(*input_args)
-    return None if else_body is None else else_body(*input_args)
-
-
-class NamedBarrier:
-    def __init__(self, barrier_id, num_threads):
-        self.barrier_id = barrier_id
-        self.num_threads = num_threads
-
-    def arrive(self, loc=None, ip=None):
-        cute.arch.barrier_arrive(barrier_id=self.barrier_id, number_of_threads=self.num_threads)
-
-    arrive_unaligned = arrive
-
-    def arrive_and_wait(self, loc=None, ip=None):
-        cute.arch.barrier(barrier_id=self.barrier_id, number_of_threads=self.num_threads)
-
-    wait = wait_unaligned = sync = arrive_and_wait
-
-
-def arrive(barrier_id, num_threads, loc=None, ip=None):
-    cute.arch.barrier_arrive(barrier_id=barrier_id, number_of_threads=num_threads)
-
-
-arrive_unaligned = arrive
-
-
-def arrive_and_wait(barrier_id, num_threads, loc=None, ip=None):
-    cute.arch.barrier(barrier_id=barrier_id, number_of_threads=num_threads)
-
-
-wait_unaligned = arrive_and_wait
-
-
-def sync(barrier_id=0, loc=None, ip=None):
-    cute.arch.barrier(barrier_id=barrier_id)
-
-
-def agent_sync(group, is_relaxed=False, loc=None, ip=None):
-    if group == "ThreadBlockCluster":
-        cute.arch.cluster_wait()
-    else:
-        cute.arch.sync_threads()
-
-
-def pipeline_init_arrive(cluster_shape_mn=None, is_relaxed=False, loc=None, ip=None):
-    pass
-
-
-def pipeline_init_wait(cluster_shape_mn=None, loc=None, ip=None):
-    if cluster_shape_mn is None or cute.size(cluster_shape_mn) == 1:
-        cute.arch.sync_threads()
-    else:
-        cute.arch.cluster_wait()
-
-
-class PipelineState:
-    def __init__(self, stages, count, index, phase):
-        self._stages = stages
-        self._count = count
-        self._index = index
-        self._phase = phase
-
-    def clone(self, loc=None, ip=None):
-        return PipelineState(self._stages, self._count, self._index, self._phase)
-
-    @property
-    def index(self):
-        return self._index
-
-    @property
-    def count(self):
-        return self._count
-
-    @property
-    def stages(self):
-        return self._stages
-
-    @property
-    def phase(self):
-        return self._phase
-
-    def reset_count(self, loc=None, ip=None):
-        self._count = 0
-
-    def advance(self, count=1, loc=None, ip=None):
-        moved = self._index + count
-        self._count = self._count + count
-        self._phase = (self._phase + moved // self._stages) % 2
-        self._index = moved % self._stages
-
-    def reverse(self, loc=None, ip=None):
-        self._count = self._count - 1
-        if self._index == 0:
-            self._index = self._stages - 1
-            self._phase = 1 - self._phase
-        else:
-            self._index = self._index - 1
-
-
-def make_pipeline_state(type, stages, loc=None, ip=None):
-    return PipelineState(stages, 0, 0, 0 if type == "Consumer" else 1)
-
-
-class MbarrierArray:
-    def __init__(self, barrier_storage, num_stages, agent, tx_count=0, **kwargs):
-        self.barrier_storage = barrier_storage
-        self.mbarrier_base = barrier_storage
-        self.num_stages = num_stages
-        self.op_type, self.cg = agent
-        self.tx_count = tx_count
-        self.arrive_count = _threads(self.cg)
-        if cute.arch.warp_idx() == 0:
-            with cute.arch.elect_one():
-                for i in range(num_stages):
-                    cute.arch.mbarrier_init(barrier_storage + i, self.arrive_count)
-
-    def recast_to_new_op_type(self, new_op_type):
-        made = object.__new__(MbarrierArray)
-        made.barrier_storage = made.mbarrier_base = self.barrier_storage
-        made.num_stages = self.num_stages
-        made.op_type = new_op_type
-        made.cg = self.cg
-        made.tx_count = self.tx_count
-        made.arrive_count = self.arrive_count
-        return made
-
-    def arrive(self, index, dst=None, cta_group=None, loc=None, ip=None):
-        if self.op_type == "TCGen05Mma":
-            self.arrive_tcgen05mma(index, dst, cta_group)
-        elif self.op_type == "TmaLoad":
-            self.arrive_and_expect_tx(index, self.tx_count)
-        elif self.op_type == "ClcLoad":
-            self.arrive_and_expect_tx_with_dst(index, self.tx_count, dst)
-        elif self.op_type == "AsyncLoad":
-            cute.arch.cp_async_mbarrier_arrive_noinc(self.get_barrier(index))
-        else:
-            self.arrive_mbarrier(index, dst)
-
-    def arrive_mbarrier(self, index, dst_rank=None, loc=None, ip=None):
-        if dst_rank is None:
-            cute.arch.mbarrier_arrive(self.get_barrier(index))
-        else:
-            cute.arch.mbarrier_arrive(self.get_barrier(index), dst_rank)
-
-    def arrive_cp_async_mbarrier(self, index, loc=None, ip=None):
-        cute.arch.cp_async_mbarrier_arrive_noinc(self.get_barrier(index))
-
-    def arrive_tcgen05mma(self, index, mask, cta_group, loc=None, ip=None):
-        with cute.arch.elect_one():
-            if mask is None:
-                cute.nvgpu.tcgen05.commit(self.get_barrier(index))
-            else:
-                cute.nvgpu.tcgen05.commit(self.get_barrier(index), mask, cta_group)
-
-    def arrive_and_expect_tx(self, index, tx_count, loc=None, ip=None):
-        with cute.arch.elect_one():
-            cute.arch.mbarrier_arrive_and_expect_tx(self.get_barrier(index), tx_count)
-
-    def arrive_and_expect_tx_with_dst(self, index, tx_count, dst=None, loc=None, ip=None):
-        cute.arch.mbarrier_arrive_and_expect_tx(self.get_barrier(index), tx_count, dst)
-
-    def try_wait(self, index, phase, loc=None, ip=None):
-        return cute.arch.mbarrier_try_wait(self.get_barrier(index), phase)
-
-    def test_wait(self, index, phase, loc=None, ip=None):
-        return cute.arch.mbarrier_try_wait(self.get_barrier(index), phase)
-
-    def wait(self, index, phase, loc=None, ip=None):
-        cute.arch.mbarrier_wait(self.get_barrier(index), phase)
-
-    def get_barrier(self, index, loc=None, ip=None):
-        return self.mbarrier_base + index
-
-
-class TmaStoreFence:
-    def __init__(self, num_stages=0):
-        self.num_stages = num_stages
-
-    def arrive(self, loc=None, ip=None):
-        cute.arch.cp_async_bulk_commit_group()
-
-    def wait(self, loc=None, ip=None):
-        cute.arch.cp_async_bulk_wait_group(self.num_stages - 1, read=True)
-
-    def arrive_and_wait(self, loc=None, ip=None):
-        self.arrive()
-        self.wait()
-
-    def tail(self, loc=None, ip=None):
-        cute.arch.cp_async_bulk_wait_group(0, read=True)
+from cutlass_pipeline_of_runs.barriers import (
+    CooperativeGroup,
+    MbarrierArray,
+    PipelineState,
+    TmaStoreFence,
+    make_pipeline_state,
+    threads_of,
+)
+from cutlass_pipeline_of_runs.participants import PipelineConsumer, PipelineProducer
 
 
 def _syncs(cta_layout_vmnk, defer_sync):
@@ -246,6 +22,15 @@ def _syncs(cta_layout_vmnk, defer_sync):
             cute.arch.sync_threads()
         else:
             cute.arch.cluster_wait()
+
+
+def _signalling(consumers, cta_layout_vmnk, mcast_mode_mn):
+    """The consumers' warps that tell the CTAs which their operands come from."""
+    shape = (1, 1, 1, 1) if cta_layout_vmnk is None else cta_layout_vmnk.shape
+    m = shape[2] if mcast_mode_mn[0] else 0
+    n = shape[1] if mcast_mode_mn[1] else 0
+    both = 1 if mcast_mode_mn[0] and mcast_mode_mn[1] else 0
+    return CooperativeGroup("Thread", (m + n - both) * (threads_of(consumers) // 32))
 
 
 class PipelineAsync:
@@ -340,11 +125,7 @@ class PipelineTmaAsync(PipelineAsync):
         made = object.__new__(PipelineTmaAsync)
         ctas = 1 if cta_layout_vmnk is None else cute.size(cta_layout_vmnk)
         if enable_multicast_signaling:
-            shape = (1, 1, 1, 1) if cta_layout_vmnk is None else cta_layout_vmnk.shape
-            m = shape[2] if mcast_mode_mn[0] else 0
-            n = shape[1] if mcast_mode_mn[1] else 0
-            both = 1 if mcast_mode_mn[0] and mcast_mode_mn[1] else 0
-            consumer_group = CooperativeGroup("Thread", (m + n - both) * (_threads(consumer_group) // 32))
+            consumer_group = _signalling(consumer_group, cta_layout_vmnk, mcast_mode_mn)
         made._halves(barrier_storage, num_stages, producer_group, consumer_group, tx_count)
         lane = (cute.arch.thread_idx()[0] if tidx is None else tidx) % 32
         made.is_signaling_thread = lane < 1
@@ -392,11 +173,7 @@ class PipelineTmaUmma(PipelineAsync):
     ):  # fmt: skip
         made = object.__new__(PipelineTmaUmma)
         if enable_multicast_signaling:
-            shape = (1, 1, 1, 1) if cta_layout_vmnk is None else cta_layout_vmnk.shape
-            m = shape[2] if mcast_mode_mn[0] else 0
-            n = shape[1] if mcast_mode_mn[1] else 0
-            both = 1 if mcast_mode_mn[0] and mcast_mode_mn[1] else 0
-            consumer_group = CooperativeGroup("Thread", (m + n - both) * (_threads(consumer_group) // 32))
+            consumer_group = _signalling(consumer_group, cta_layout_vmnk, mcast_mode_mn)
         made._halves(barrier_storage, num_stages, producer_group, consumer_group, tx_count)
         alone = cta_layout_vmnk is None or cute.size(cta_layout_vmnk) == 1
         made.producer_mask = made.consumer_mask = None if alone else 1
@@ -482,100 +259,3 @@ class PipelineOrder:
         own = self.state if state is None else state
         at = self.get_barrier_for_current_stage_idx(self.group_id, own)
         cute.arch.mbarrier_wait(self.sync_object_full.get_barrier(at), own.phase)
-
-
-class _Handle:
-    def __init__(self, origin, state):
-        self.origin = origin
-        self.state = state
-
-    @property
-    def index(self):
-        return self.state.index
-
-    @property
-    def count(self):
-        return self.state.count
-
-    def get_origin(self):
-        return self.origin
-
-
-class _ProducerHandle(_Handle):
-    @property
-    def barrier(self):
-        return self.origin.producer_get_barrier(self.state)
-
-    def commit(self, loc=None, ip=None):
-        self.origin.producer_commit(self.state)
-
-
-class _ConsumerHandle(_Handle):
-    @property
-    def barrier(self):
-        return self.origin.consumer_get_barrier(self.state)
-
-    def release(self, loc=None, ip=None):
-        self.origin.consumer_release(self.state)
-
-
-class _Participant:
-    def __init__(self, pipeline, state, group=None):
-        self.pipeline = pipeline
-        self.state = state
-        self.group = group
-
-    def reset(self, loc=None, ip=None):
-        self.state.reset_count()
-
-    def advance(self, count=1, loc=None, ip=None):
-        self.state.advance(count)
-
-
-class PipelineProducer(_Participant):
-    def clone(self):
-        return PipelineProducer(self.pipeline, self.state.clone(), self.group)
-
-    def current_handle(self):
-        return _ProducerHandle(self.pipeline, self.state.clone())
-
-    def acquire(self, try_acquire_token=None, loc=None, ip=None, **kwargs):
-        self.pipeline.producer_acquire(self.state, try_acquire_token, **kwargs)
-        return _ProducerHandle(self.pipeline, self.state.clone())
-
-    def acquire_and_advance(self, try_acquire_token=None, loc=None, ip=None, **kwargs):
-        handle = self.acquire(try_acquire_token, **kwargs)
-        self.state.advance()
-        return handle
-
-    def try_acquire(self, loc=None, ip=None):
-        return self.pipeline.producer_try_acquire(self.state)
-
-    def commit(self, handle=None, loc=None, ip=None):
-        self.pipeline.producer_commit(self.state if handle is None else handle.state)
-
-    def tail(self, loc=None, ip=None):
-        self.pipeline.producer_tail(self.state)
-
-
-class PipelineConsumer(_Participant):
-    def clone(self):
-        return PipelineConsumer(self.pipeline, self.state.clone(), self.group)
-
-    def current_handle(self):
-        return _ConsumerHandle(self.pipeline, self.state.clone())
-
-    def wait(self, try_wait_token=None, loc=None, ip=None):
-        self.pipeline.consumer_wait(self.state, try_wait_token)
-        return _ConsumerHandle(self.pipeline, self.state.clone())
-
-    def wait_and_advance(self, try_wait_token=None, loc=None, ip=None):
-        handle = self.wait(try_wait_token)
-        self.state.advance()
-        return handle
-
-    def try_wait(self, loc=None, ip=None):
-        return self.pipeline.consumer_try_wait(self.state)
-
-    def release(self, handle=None, loc=None, ip=None):
-        self.pipeline.consumer_release(self.state if handle is None else handle.state)
