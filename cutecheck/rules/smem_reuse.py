@@ -8,7 +8,7 @@ from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.elements import is_read, unheld_element
+from cutecheck.rules.derive.elements import is_element, is_stored, unheld_element
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.overlaid import lies_under
 from cutecheck.rules.derive.passes import overtaken, unheld
@@ -50,9 +50,9 @@ class SmemReuseWithoutBarrier(Replayed):
         threads, there is a barrier or wait; and all threads of the block come to ``__syncthreads()``. Of a buffer with
         stages that run-time indices choose, only a read with no barrier since the first write.
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too: the
-        next pass writes there again. Nor are single elements read (of tensors, arrays, shared numbers) that threads of
-        other warps have stored since the last barrier. A loop that writes stages and lets other threads read them has a
-        barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier
+        next pass writes there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of
+        other warps have stored since the last barrier, or stored that these have read, in the pass before of a loop
+        either. A loop that writes stages and lets other threads read them has a barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier
         since the wait for it; and TMA fills none of which another thread has not said, by a barrier that was waited
         for, that its reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited
         for); threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA
@@ -183,18 +183,9 @@ class SmemReuseWithoutBarrier(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
-        store = unheld_element(call, context) if is_read(call) else None
-        if store is not None:
-            yield self.finding(
-                call.span,
-                "an element of shared memory is read that threads of other warps store, and no barrier comes between: "
-                "what they have stored need not be there",
-                label=f"stored at line {store.span.line}, no barrier since",
-                help="put __syncthreads() between the two",
-                related=[Related(store.span, "stored here")],
-                enclosing=call.enclosing,
-                arch=call.arch,
-            )
+        other = unheld_element(call, context) if is_element(call) else None
+        if other is not None:
+            yield self._element(call, *other)
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         """Of WGMMAs that are not waited for another rule says so."""
@@ -203,6 +194,22 @@ class SmemReuseWithoutBarrier(Replayed):
             if any(True for e in own for _ in WgmmaNotWaited().on_event(e, context)):
                 return True
         return super()._is_said(fault, call, context)
+
+    def _element(self, call: Call, other: Call, earlier: bool) -> Finding:
+        written = is_stored(call)
+        now, done = ("stored", "read") if written else ("read", "stored")
+        where = "in the pass before" if earlier else "before"
+        why = "they need not be done with it" if written else "what they have stored need not be there"
+        return self.finding(
+            call.span,
+            f"an element of shared memory is {now} that threads of other warps have {done} {where}, and no barrier "
+            f"comes between: {why}",
+            label=f"{done} at line {other.span.line}, no barrier {'from there to here' if earlier else 'since'}",
+            help=f"put __syncthreads() {'at the end of the loop' if earlier else 'between the two'}",
+            related=[Related(other.span, f"{done} here")],
+            enclosing=call.enclosing,
+            arch=call.arch,
+        )
 
     def _next_pass(self, use: Use, read: Use) -> Finding:
         return self.finding(

@@ -81,7 +81,7 @@ def may_write(
     """What a function of a library or of a header that is not there may have written of what it was given by name."""
     if harmless(called, fn):
         return
-    m.recorder.loses_sight()
+    m.recorder.loses_sight(span)
     if not args:
         return
     if any(isinstance(a, Underscore) for a in args):

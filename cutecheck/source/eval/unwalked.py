@@ -79,7 +79,7 @@ def may_write(
 ) -> None:
     """What a function that is not walked may have changed: shared memory that it got, variables it got by reference."""
     m.recorder.escape(m, args, span)
-    m.recorder.loses_sight()
+    m.recorder.loses_sight(span)
     m.returned = None
     if not m.dialect.by_value:
         return

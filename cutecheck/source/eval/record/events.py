@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE
+from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
@@ -45,6 +45,7 @@ RECORDED = frozenset({
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
+_TIMES = 16  # that one element is noted at a place of a kernel
 
 
 class EventRecorder(LaunchRecorder):
@@ -86,7 +87,7 @@ class EventRecorder(LaunchRecorder):
         """
         replay = self.acts()
         if what == NOT_WALKED:
-            self.loses_sight()
+            self.loses_sight(span)
         if replay is not None and self.frame is not None:
             replay.called(name, args, what, span, self.frame.symbol, bool(self._loops))
         if self._events_off or self.frame is None:
@@ -100,6 +101,7 @@ class EventRecorder(LaunchRecorder):
                 return  # walked before: events keep their first order, too
         else:
             key = (*key, self.clock)
+            self.held_at = self.clock
         self.calls[key] = CallFact(
             name.rsplit("::", 1)[-1].rsplit(".", 1)[-1], span, given, Unknown(what, span), where, self.arch,
             bindings, (), self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
@@ -143,6 +145,7 @@ class EventRecorder(LaunchRecorder):
         if self._events_off or self.frame is None:
             return
         self.clock += 1
+        self.held_at = self.clock
         where, bindings = self.frame.symbol, self.frame.bindings
         given = tuple(self._fact(a, span) for a in arguments)
         self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
@@ -207,7 +210,7 @@ class EventRecorder(LaunchRecorder):
             self.barrier("escapes", value.buffer, span, ())
 
     def element(self, t: TensorVal, written: bool, span: Span) -> None:
-        """One element of shared memory is stored, or read, by each thread that comes here; the first time counts."""
+        """One element of shared memory is stored, or read, by each thread that comes here."""
         space = t.pointer.space if t.pointer is not None else t.space
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
@@ -220,18 +223,29 @@ class EventRecorder(LaunchRecorder):
         return not self._events_off and self.in_kernel() and bool(self.buffers)
 
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
-        """``unseen``: when a function was last called that is not followed."""
+        """The first time counts, and the first since threads were held back, some times."""
         if self.frame is None:
             return
         where, bindings = self.frame.symbol, self.frame.bindings
-        key = (span, "element", written, where, bindings, _FRESH.sub("#", str(t.offset)))
-        if key not in self.calls:
-            self.clock += 1
+        key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
+        times, last = self._elements.get(key, (0, -1))
+        if times == 0 or (last < self.held_at and times < _TIMES):
             what = ELEMENT_STORED if written else ELEMENT_READ
+            self._of_elements((*key, times), what, span, (self._tensor(t, span),))
+            self._elements[key] = times + 1, self.clock
+
+    def loses_sight(self, span: Span) -> None:
+        """A function is called that is not followed: it may hold threads back."""
+        if self.follows_elements() and self._elements:
+            self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
+            self.held_at = self.clock
+
+    def _of_elements(self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...]) -> None:
+        if self.frame is not None:
+            self.clock += 1
             self.calls[key] = CallFact(
-                "element", span, (self._tensor(t, span),), Unknown(what, span), where, self.arch, bindings, (),
-                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False, "",
-                (("unseen", self.unseen_at),),
+                "element", span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
+                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
             )  # fmt: skip
 
     def _step(

@@ -118,7 +118,8 @@ class RecorderState:
         self.open = False  # evaluating a template whose parameters nothing binds
         self.clock = 0
         self.singles: dict[tuple[int, str], tuple[object, Pointer]] = {}  # shared numbers, by the scope and its name
-        self.unseen_at = -1  # when a function was last called that is not followed
+        self._elements: dict[tuple[Any, ...], tuple[int, int]] = {}  # how often noted, and when last
+        self.held_at = -1  # when threads were last held back, or may have been
         self._events_off = False
         self.types = 0  # how many decltype and sizeof surround what is evaluated
         self.in_barrier = 0  # how many steps of a barrier that the library has are being walked
@@ -154,10 +155,6 @@ class RecorderState:
         """A statement of a kernel that is run pass by pass."""
         if self.replaying is not None and self.frame is not None:
             self.replaying.at[self.frame.depth] = span
-
-    def loses_sight(self) -> None:
-        """A function is called that is not followed: it may hold threads back."""
-        self.unseen_at = self.clock
 
     def rehearses(self) -> bool:
         """What is walked leaves nothing behind, no step of a run pass by pass either."""

@@ -215,6 +215,8 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
+    if trips is None and _leaves(node.body) and not _continues(node.body):
+        trips = 1
     going = not asks_again(node)
     _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells, going)
     if induction is not None:
@@ -260,6 +262,13 @@ def _continues(node: Any) -> bool:
         elif isinstance(at, (ir.Block, ir.If, ir.Switch, ir.Case)):
             stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
     return False
+
+
+def _leaves(body: ir.Stmt) -> bool:
+    """Whether a pass of a loop ends with a statement that leaves it: ``while (true) { ...; break; }``."""
+    while isinstance(body, ir.Block) and body.body:
+        body = body.body[-1]
+    return isinstance(body, ir.Return) or (isinstance(body, ir.Jump) and body.kind == "break")
 
 
 def _prints(node: ir.Loop) -> bool:

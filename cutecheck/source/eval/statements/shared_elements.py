@@ -19,6 +19,7 @@ from cutecheck.source.eval.threads import differs, followed, of_thread
 from cutecheck.source.eval.values import ArrayType, Pointer, ScalarType, TensorVal, Value
 
 _OF_NUMBERS = frozenset({"max", "min", "float", "double", "int", "unsigned", "half_t", "bfloat16_t", *RESULTS})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
 
 
 def reads(m: Machine, expr: ir.Expr | None, env: Env) -> None:
@@ -50,8 +51,22 @@ def _read(m: Machine, expr: ir.Expr, env: Env) -> None:
         case ir.Call() if getattr(expr.fn, "ident", "") in _OF_NUMBERS:
             for arg in expr.args:
                 _read(m, arg.value, env)
-        case ir.Index() | ir.Call() | ir.Unary(op="*") | ir.Name():
+        case ir.Call():
             _note(m, expr, env, False)
+            for arg in expr.args:
+                if _is_number(arg.value):
+                    _read(m, arg.value, env)
+        case ir.Index() | ir.Unary(op="*") | ir.Name():
+            _note(m, expr, env, False)
+
+
+def _is_number(expr: ir.Expr) -> bool:
+    """What is computed for an argument, and can be no reference to an element."""
+    if isinstance(expr, ir.Select):
+        return isinstance(expr.then, ir.Lit) or isinstance(expr.other, ir.Lit)
+    if isinstance(expr, ir.Call):
+        return getattr(expr.fn, "ident", "") in _OF_NUMBERS - {"max", "min"}
+    return isinstance(expr, ir.Binary) and expr.op in _ARITHMETIC
 
 
 def _read_one_of(m: Machine, expr: ir.Select, env: Env) -> None:

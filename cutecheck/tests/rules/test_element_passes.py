@@ -1,0 +1,282 @@
+"""Single elements of shared memory that are stored again, or read in the next pass of a loop, CUT212.
+
+``@`` stands before each barrier that is left out to make a mistake of a right kernel, one at a time; ``~`` before those
+without which kernels are wrong in a way that is not found, or right.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+HEAD = """
+#include <cooperative_groups.h>
+#include <cute/tensor.hpp>
+#include <cutlass/arch/barrier.h>
+using namespace cute;
+__device__ float warp_sum(float x) {
+  for (int o = 16; o > 0; o /= 2) x += __shfl_xor_sync(0xffffffff, x, o);
+  return x;
+}
+"""
+TOTAL = """
+  auto total_of = [&](float x, float* red) {
+    x = warp_sum(x);
+    if (l == 0) red[w] = x;
+    __syncthreads();
+    return warp_sum(l < 8 ? red[l] : 0.f);
+  };"""
+KERNELS = {
+    "two_tiles": """
+  __shared__ float s[256];
+  s[t] = in[t];
+  __syncthreads();
+  float x = s[255 - t];
+  @__syncthreads();
+  s[t] = in[t + 256];
+  __syncthreads();
+  out[t] = x + s[255 - t];
+""",
+    "shift": """
+  __shared__ float s[257];
+  s[t] = in[t];
+  if (t == 0) s[256] = 0;
+  @__syncthreads();
+  float v = s[t + 1];
+  @__syncthreads();
+  s[t] = v;
+  out[t] = s[t];
+""",
+    "passes": """
+  __shared__ float s[256];
+  for (int i = 0; i < n; ++i) {
+    s[t] = in[t + i];
+    @__syncthreads();
+    out[t + i] = s[255 - t];
+    @__syncthreads();
+  }
+""",
+    "at_the_top": """
+  __shared__ float s[256];
+  for (int i = 0; i < n; ++i) {
+    @__syncthreads();
+    s[t] = in[t + i];
+    __syncthreads();
+    out[t + i] = s[255 - t];
+  }
+""",
+    "from_the_second_on": """
+  __shared__ float s[256];
+  for (int i = 0; i < n; ++i) {
+    if (i > 0) __syncthreads();
+    s[t] = in[t + i];
+    __syncthreads();
+    out[t + i] = s[255 - t];
+  }
+""",
+    "one_pass": """
+  __shared__ float s[256];
+  while (true) {
+    s[t] = in[t];
+    __syncthreads();
+    out[t] = s[255 - t];
+    break;
+  }
+""",
+    "in_turn": """
+  __shared__ float s[2][256];
+  for (int i = 0; i < n; ++i) {
+    s[i % 2][t] = in[t + i];
+    @__syncthreads();
+    out[t + i] = s[i % 2][255 - t];
+  }
+""",
+    "ahead": """
+  __shared__ float s[2][256];
+  s[0][t] = in[t];
+  __syncthreads();
+  for (int i = 0; i < 8; ++i) {
+    s[(i + 1) % 2][t] = in[t + i + 1];
+    out[t + i] = s[i % 2][255 - t];
+    ~__syncthreads();
+  }
+""",
+    "unrolled": """
+  __shared__ float s[2][256];
+  for_each(make_int_sequence<4>{}, [&](auto i) {
+    s[i % 2][t] = in[i * 256 + t];
+    @__syncthreads();
+    out[i * 256 + t] = s[i % 2][255 - t];
+  });
+""",
+    "pointers": """
+  __shared__ float a[256], b[256];
+  float* now = a; float* next = b;
+  now[t] = in[t];
+  __syncthreads();
+  for (int i = 0; i < n; ++i) {
+    next[t] = now[255 - t] + 1;
+    ~__syncthreads();
+    float* x = now; now = next; next = x;
+  }
+  out[t] = now[t];
+""",
+    "of_each_warp": """
+  __shared__ float s[8][32];
+  for (int i = w; i < n; i += 8) {
+    s[w][l] = in[i * 32 + l];
+    __syncwarp();
+    out[i] += s[w][31 - l];
+    __syncwarp();
+  }
+""",
+    "flag": """
+  __shared__ int more;
+  for (int i = 0; ; ++i) {
+    if (t == 0) more = 0;
+    ~__syncthreads();
+    if (in[t + i] > 0) more = 1;
+    ~__syncthreads();
+    int go = more;
+    @__syncthreads();
+    if (!go) break;
+  }
+""",
+    "sums": TOTAL
+    + """
+  __shared__ float red[8];
+  float a = total_of(in[t], red);
+  @__syncthreads();
+  out[t] = total_of(in[t] - a, red);
+""",
+    "sums_in_turn": TOTAL
+    + """
+  __shared__ float red[2][8];
+  float a = total_of(in[t], red[0]);
+  out[t] = total_of(in[t] - a, red[1]);
+""",
+    "sums_in_a_loop": TOTAL
+    + """
+  __shared__ float red[8];
+  float a = in[t];
+  for (int i = 0; i < n; ++i) {
+    a += total_of(a, red);
+    @__syncthreads();
+  }
+  out[t] = a;
+""",
+    "block": """
+  __shared__ float s[256];
+  auto block = cooperative_groups::this_thread_block();
+  for (int i = 0; i < n; ++i) {
+    s[t] = in[t + i];
+    @block.sync();
+    out[t] += s[255 - t];
+    @block.sync();
+  }
+""",
+    "any": """
+  __shared__ float s[256];
+  for (int i = 0; i < n; ++i) {
+    s[t] = in[t + i];
+    __syncthreads();
+    float v = s[255 - t];
+    if (!__syncthreads_or(v > 0)) break;
+  }
+""",
+    "roles": """
+  __shared__ float s[128];
+  if (w < 4) {
+    for (int i = 0; i < n; ++i) {
+      cutlass::arch::NamedBarrier::sync(256, 2);
+      s[t] = in[t + i];
+      cutlass::arch::NamedBarrier::arrive(256, 1);
+    }
+  } else {
+    cutlass::arch::NamedBarrier::arrive(256, 2);
+    for (int i = 0; i < n; ++i) {
+      cutlass::arch::NamedBarrier::sync(256, 1);
+      out[t] += s[t - 128];
+      if (i + 1 < n) cutlass::arch::NamedBarrier::arrive(256, 2);
+    }
+  }
+""",
+    "spins": """
+  __shared__ float s[256]; __shared__ volatile int full;
+  if (t == 0) full = 0;
+  __syncthreads();
+  for (int i = 0; i < n; ++i) {
+    if (w == 0) {
+      s[l] = in[l + i];
+      __syncwarp();
+      if (l == 0) full = i + 1;
+    }
+    while (full <= i) {}
+    out[t] += s[31 - l];
+    __syncthreads();
+  }
+""",
+    "left_out": """
+  __shared__ float s[256];
+  for (int i = 0; i < n; ++i) {
+    if (in[i] < 0) { __syncthreads(); continue; }
+    s[t] = in[t + i];
+    __syncthreads();
+    out[t + i] = s[255 - t];
+    ~__syncthreads();
+  }
+""",
+    "rotated": """
+  __shared__ float s[256];
+  s[t] = in[t];
+  ~__syncthreads();
+  for (int i = 0; i < n; ++i) {
+    float v = s[(t + 1) % 256];
+    @__syncthreads();
+    s[t] = v * 2;
+    @__syncthreads();
+  }
+  out[t] = s[t];
+""",
+}
+
+
+def kernel(name: str, body: str) -> str:
+    uses = "Tensor g = make_tensor(make_gmem_ptr(in), make_shape(n)); Tensor r = make_tensor<float>(Shape<_4>{});"
+    return (
+        f"__global__ void __launch_bounds__(256) k_{name}(float const* in, float* out, int n) {{\n"
+        f"  int t = threadIdx.x, w = t / 32, l = t % 32;\n  {uses} copy(g, r);{body}}}\n"
+        f"void run_{name}(float const* a, float* b, int n) {{ k_{name}<<<n, 256>>>(a, b, n); }}\n"
+    )
+
+
+def found(folder: Path, kernels: dict[str, str]) -> list[str]:
+    """The kernels in whose lines something is found."""
+    texts = {name: kernel(name, body) for name, body in kernels.items()}
+    (folder / "k.cu").write_text(HEAD + "".join(texts.values()))
+    report = check(inputs([str(folder)]), Settings(arch=("sm_80",)))
+    assert not report.failures
+    assert not report.errors
+    assert {f.code for f in report.findings} <= {"CUT212"}
+    last, ends = HEAD.count("\n"), {}
+    for name, text in texts.items():
+        last += text.count("\n")
+        ends[name] = last
+    return sorted({next((n for n, end in ends.items() if f.span.line <= end), "") for f in report.findings})
+
+
+def test_right_kernels(tmp_path: Path) -> None:
+    assert found(tmp_path, {n: body.replace("@", "").replace("~", "") for n, body in KERNELS.items()}) == []
+
+
+@pytest.mark.parametrize("at", [1, 2, 3])
+def test_a_barrier_left_out(tmp_path: Path, at: int) -> None:
+    wrong = {}
+    for name, body in KERNELS.items():
+        parts = body.replace("~", "").split("@")
+        if at < len(parts):
+            parts[at] = parts[at].partition(";\n")[2]
+            wrong[name] = "".join(parts)
+    assert found(tmp_path, wrong) == sorted(wrong)
