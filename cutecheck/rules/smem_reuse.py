@@ -52,12 +52,13 @@ class SmemReuseWithoutBarrier(Replayed):
         In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too: the
         next pass writes there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of
         other warps have stored since the last barrier, or stored that these have read, in the pass before of a loop
-        either. A loop that writes stages and lets other threads read them has a barrier. Run pass by pass, no stage is filled that was read since the last barrier, or read with no barrier
-        since the wait for it; and TMA fills none of which another thread has not said, by a barrier that was waited
-        for, that its reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited
-        for); threads write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA
-        stores nothing that other threads have written since the last barrier, also in kernels without barriers in
-        shared memory. What a run finds of two accesses is said beside what is found of one of them and another tensor.
+        either. A loop that writes stages and lets other threads read them has a barrier. Run pass by pass, no stage is
+        filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA fills none
+        of which another thread has not said, by a barrier that was waited for, that its reads are done (of a WGMMA any
+        thread of the warpgroup says so, once its group has been waited for); threads write nowhere that another tensor
+        lies which an MMA may still read, or TMA still fill, and TMA stores nothing that other threads have written
+        since the last barrier, also in kernels without barriers in shared memory. What a run finds of two accesses is
+        said beside what is found of one of them and another tensor.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -203,7 +204,7 @@ class SmemReuseWithoutBarrier(Replayed):
         return self.finding(
             call.span,
             f"an element of shared memory is {now} that threads of other warps have {done} {where}, and no barrier "
-            f"comes between: {why}",
+            f"comes between: {why}{'' if call.enclosing == call.kernel else f' (called by `{call.kernel}`)'}",
             label=f"{done} at line {other.span.line}, no barrier {'from there to here' if earlier else 'since'}",
             help=f"put __syncthreads() {'at the end of the loop' if earlier else 'between the two'}",
             related=[Related(other.span, f"{done} here")],

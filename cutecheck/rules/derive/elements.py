@@ -24,6 +24,7 @@ from cutecheck.rules.derive.uses import order
 
 _MOST = 256  # values of the other variables of an index, together
 _WARP = 32
+_NAMED = "mbarrier.named"
 _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
 
 
@@ -185,7 +186,8 @@ def _kernels(context: Context) -> dict[tuple[str, str], _Kernel]:
                     done.setdefault(tensor.buffer or "", []).append(call)
             elif _is(call, UNSEEN) or (_is(call, BARRIER) and call.function not in _HOLDS_NONE):
                 kernel.held.append(call.order)
-                kernel.blurred.update(call.loops)
+                if call.function != _NAMED:  # it is among the barriers
+                    kernel.blurred.update(call.loops)
         for (_, arch), kernel in found.items():
             kernel.held = sorted({*kernel.held, *order(context).barriers.get(arch, [])})
             for x in {
