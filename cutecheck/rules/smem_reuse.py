@@ -8,7 +8,7 @@ from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.elements import is_element, is_stored, unheld_element
+from cutecheck.rules.derive.elements import Access, is_element, of_copy, of_element, unheld_access
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.overlaid import lies_under
 from cutecheck.rules.derive.passes import overtaken, unheld
@@ -48,17 +48,17 @@ class SmemReuseWithoutBarrier(Replayed):
         In the order a kernel reaches them: between a read of shared memory and a later write of the same bytes through
         another layout or element type, or another member of a union, and between a write and the read of it by other
         threads, there is a barrier or wait; and all threads of the block come to ``__syncthreads()``. Of a buffer with
-        stages that run-time indices choose, only a read with no barrier since the first write.
-        In a loop that writes one place and then lets other threads read it, there is a barrier after the read, too: the
-        next pass writes there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of
-        other warps have stored since the last barrier, or stored that these have read, in the pass before of a loop
-        either. A loop that writes stages and lets other threads read them has a barrier. Run pass by pass, no stage is
-        filled that was read since the last barrier, or read with no barrier since the wait for it; and TMA fills none
-        of which another thread has not said, by a barrier that was waited for, that its reads are done (of a WGMMA any
-        thread of the warpgroup says so, once its group has been waited for); threads write nowhere that another tensor
-        lies which an MMA may still read, or TMA still fill, and TMA stores nothing that other threads have written
-        since the last barrier, also in kernels without barriers in shared memory. What a run finds of two accesses is
-        said beside what is found of one of them and another tensor.
+        stages that run-time indices choose, only a read with no barrier since the first write. In a loop that writes
+        one place and then lets other threads read it, there is a barrier after the read, too: the next pass writes
+        there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of other warps have
+        stored or copied since the last barrier, or stored that these have read, in the pass before of a loop either;
+        nor copied that these have stored. A loop that writes stages and lets other threads read them has a barrier. Run
+        pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait
+        for it; and TMA fills none of which another thread has not said, by a barrier that was waited for, that its
+        reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for); threads
+        write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
+        that other threads have written since the last barrier, also in kernels without barriers in shared memory. What
+        a run finds of two accesses is said beside what is found of one of them and another tensor.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -150,6 +150,11 @@ class SmemReuseWithoutBarrier(Replayed):
                 if under is not None:
                     yield self._shared_storage(use, under)
                     return
+                copied = of_copy(use)
+                other = None if copied is None else unheld_access(copied, context)
+                if copied is not None and other is not None:
+                    yield self._element(copied, *other)
+                    return
                 continue
             done = "written" if earlier.written else "read"
             now = "writes" if use.written else "reads"
@@ -184,9 +189,11 @@ class SmemReuseWithoutBarrier(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
-        other = unheld_element(call, context) if is_element(call) else None
-        if other is not None:
-            yield self._element(call, *other)
+        if is_element(call):
+            access = of_element(call)
+            other = unheld_access(access, context)
+            if other is not None:
+                yield self._element(access, *other)
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         """Of WGMMAs that are not waited for another rule says so."""
@@ -196,20 +203,22 @@ class SmemReuseWithoutBarrier(Replayed):
                 return True
         return super()._is_said(fault, call, context)
 
-    def _element(self, call: Call, other: Call, earlier: bool) -> Finding:
-        written = is_stored(call)
-        now, done = ("stored", "read") if written else ("read", "stored")
+    def _element(self, access: Access, other: Access, earlier: bool) -> Finding:
+        now, done = ("stored", "read") if access.stored else ("read", "stored")
+        what = "an element of shared memory" if access.use is None else f"a part of `{access.tensor.name}`"
         where = "in the pass before" if earlier else "before"
-        why = "they need not be done with it" if written else "what they have stored need not be there"
+        why = "they need not be done with it" if access.stored else "what they have stored need not be there"
+        at = access.at
+        via = "" if at.enclosing == at.kernel else f" (called by `{at.kernel}`)"
         return self.finding(
-            call.span,
-            f"an element of shared memory is {now} that threads of other warps have {done} {where}, and no barrier "
-            f"comes between: {why}{'' if call.enclosing == call.kernel else f' (called by `{call.kernel}`)'}",
-            label=f"{done} at line {other.span.line}, no barrier {'from there to here' if earlier else 'since'}",
+            at.span,
+            f"{what} is {now} that threads of other warps have {done} {where}, and no barrier comes between: "
+            f"{why}{via}",
+            label=f"{done} at line {other.at.span.line}, no barrier {'from there to here' if earlier else 'since'}",
             help=f"put __syncthreads() {'at the end of the loop' if earlier else 'between the two'}",
-            related=[Related(other.span, f"{done} here")],
-            enclosing=call.enclosing,
-            arch=call.arch,
+            related=[Related(other.at.span, f"{done} here")],
+            enclosing=at.enclosing,
+            arch=at.arch,
         )
 
     def _next_pass(self, use: Use, read: Use) -> Finding:

@@ -9,18 +9,19 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Loop, TensorFact, Unknown
+from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, UNSEEN
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
+from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import might, open_to_some
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
-from cutecheck.rules.derive.uses import order
+from cutecheck.rules.derive.uses import Use, of_threads, order, places_of
 
 _MOST = 256  # values of the other variables of an index, together
 _WARP = 32
@@ -30,47 +31,77 @@ _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
 
 @dataclass(slots=True)
 class _Kernel:
-    """The elements of each buffer that a kernel stores and reads, and when its threads are held, or may be."""
+    """What a kernel stores and reads of each buffer, and when its threads are held, or may be."""
 
-    stored: dict[str, list[Call]] = field(default_factory=dict)
-    read: dict[str, list[Call]] = field(default_factory=dict)
+    stored: dict[str, list[Access]] = field(default_factory=dict)
+    read: dict[str, list[Access]] = field(default_factory=dict)
     held: list[int] = field(default_factory=list)
     met: dict[Loop, list[int]] = field(default_factory=dict)  # the barriers of the block in each loop
     blurred: set[Loop] = field(default_factory=set)  # other steps in it may hold threads
+
+    def of_elements(self, buffer: str) -> bool:
+        """Whether any is a single element."""
+        return any(a.use is None for a in (*self.stored.get(buffer, []), *self.read.get(buffer, [])))
+
+
+@record(frozen=True, slots=True)
+class Access:
+    """An element that each thread reads or stores, or the part that it copies of a tensor."""
+
+    at: Call | Event
+    tensor: TensorFact
+    stored: bool
+    use: Use | None = None  # of a copy
+
+    @property
+    def order(self) -> int:
+        return self.at.order
+
+    def moves(self) -> bool:
+        """The place may be another in the next pass of a loop."""
+        return any(v.name != THREAD for v in _expr(self.tensor).variables())
 
 
 def is_element(call: Call) -> bool:
     return _is(call, ELEMENT_READ) or _is(call, ELEMENT_STORED)
 
 
-def is_stored(call: Call) -> bool:
-    return _is(call, ELEMENT_STORED)
+def of_element(call: Call) -> Access:
+    return Access(call, cast("TensorFact", call.arguments[0]), _is(call, ELEMENT_STORED))
 
 
-def unheld_element(call: Call, context: Context) -> tuple[Call, bool] | None:
-    """What threads of other warps have done with an element that is read or stored here, with no barrier since.
+def of_copy(use: Use) -> Access | None:
+    """A copy whose threads access what their parts of the tensor say; None for others, and parts that are not known."""
+    event = use.event
+    known = isinstance(use.tensor.offset, (int, Dyn)) and event.reason is None and not event.predicated
+    return Access(event, use.tensor, use.written, use) if known and event.kind == "copy" and of_threads(use) else None
+
+
+def unheld_access(access: Access, context: Context) -> tuple[Access, bool] | None:
+    """What threads of other warps have done with what is read or stored here, with no barrier since; one an element.
 
     Of a read what stored it, of a store what read it; and whether that was in the pass before of a loop around both.
     """
-    threads = _threads(call, context)
-    kernel = _kernels(context).get((call.kernel, call.arch))
-    if threads is None or threads <= _WARP or kernel is None:
+    at = access.at
+    threads = _threads(at, context)
+    kernel = _kernels(context).get((at.kernel, at.arch))
+    if threads is None or threads <= _WARP or threads > LARGEST_BLOCK or kernel is None:
         return None
-    stores = is_stored(call)
-    others = (kernel.read if stores else kernel.stored).get(_tensor(call).buffer or "", [])
-    at = bisect_left(kernel.held, call.order)
-    since = kernel.held[at - 1] if at else -1
+    others = (kernel.read if access.stored else kernel.stored).get(access.tensor.buffer or "", [])
+    behind = bisect_left(kernel.held, at.order)
+    since = kernel.held[behind - 1] if behind else -1
     for other in reversed(others):
-        if since < other.order < call.order and _alike(other, call) and _crosses(other, call, threads):
+        if since < other.order < at.order and _alike(other, access) and _crosses(other, access, threads):
             return other, False
     for other in others:
-        around = [x for x in call.loops if x in other.loops and _goes_on(kernel, x, other, call)]
-        if around and _alike(other, call) and not _moves(other) and not _moves(call) and _crosses(other, call, threads):
+        around = [x for x in at.loops if x in other.at.loops and _goes_on(kernel, x, other, access)]
+        still = around and not other.moves() and not access.moves()
+        if still and _alike(other, access) and _crosses(other, access, threads):
             return other, True
     return None
 
 
-def _goes_on(kernel: _Kernel, loop: Loop, first: Call, then: Call) -> bool:
+def _goes_on(kernel: _Kernel, loop: Loop, first: Access, then: Access) -> bool:
     """Threads go from one pass of a loop to the next without being held after ``first`` or before ``then``.
 
     All of them go through it alike, as they come to a barrier in it.
@@ -80,40 +111,40 @@ def _goes_on(kernel: _Kernel, loop: Loop, first: Call, then: Call) -> bool:
     return passes and bool(met) and loop not in kernel.blurred and all(then.order < b < first.order for b in met)
 
 
-def _tensor(call: Call) -> TensorFact:
-    return cast("TensorFact", call.arguments[0])
-
-
-def _alike(first: Call, then: Call) -> bool:
-    """Both mean elements of one array, and are no two ways of one condition."""
-    a, b = _tensor(first), _tensor(then)
-    if a.dtype != b.dtype or a.root_layout != b.root_layout:
+def _alike(first: Access, then: Access) -> bool:
+    """One is an element, both are of one array, and are no two ways of one condition."""
+    if first.use is not None and then.use is not None:
         return False
-    if any(x.span == y.span and x.negated != y.negated for x in first.guards for y in then.guards):
+    a, b = first.tensor, then.tensor
+    one_root = a.root_layout == b.root_layout if first.use is None and then.use is None else _starts_alike(a, b)
+    if a.dtype != b.dtype or not one_root:
         return False
-    read, store = (first, then) if _is(first, ELEMENT_READ) else (then, first)
-    return not any(x.trips is None for x in read.loops if x not in store.loops)  # which threads go through it?
+    if any(x.span == y.span and x.negated != y.negated for x in first.at.guards for y in then.at.guards):
+        return False
+    read, store = (then, first) if first.stored else (first, then)
+    return not any(x.trips is None for x in read.at.loops if x not in store.at.loops)  # which threads go through it?
 
 
-def _moves(call: Call) -> bool:
-    """The element may be another in the next pass of a loop."""
-    return any(v.name != THREAD for v in _expr(call).variables())
+def _starts_alike(a: TensorFact, b: TensorFact) -> bool:
+    """Offsets of the two count from the buffer's start: the whole tensor starts there, or the element is one of it."""
+    return all(t.root_layout is None or t.root_start_bits == 0 for t in (a, b))
 
 
-def _crosses(first: Call, then: Call, threads: int) -> bool:
+def _crosses(first: Access, then: Access, threads: int) -> bool:
     """Threads of other warps mean an element that is stored; or one thread of a condition stores it, and all read it.
 
     A warp that has stored an element itself reads its own. A variable of both is the same number for both.
     """
-    if threads > LARGEST_BLOCK or open_to_some(inner((*first.guards, *then.guards))):
+    if open_to_some(inner((*first.at.guards, *then.at.guards))):
         return False
-    ranges = _ranges(first, then)
+    ranges = _ranges(threads, first, then)
     if ranges is None:
         return False
-    read, store = (first, then) if _is(first, ELEMENT_READ) else (then, first)
-    conditions = [{g.text for g in call.guards} for call in (read, store)]
-    alone = read is then and not _expr(store).variables() and conditions[0] < conditions[1]
-    shared = {v.name for v in _expr(first).variables()} & {v.name for v in _expr(then).variables()}
+    read, store = (then, first) if first.stored else (first, then)
+    conditions = [{g.text for g in access.at.guards} for access in (read, store)]
+    single = store.use is None and not _expr(store.tensor).variables()
+    alone = read is then and single and conditions[0] < conditions[1]
+    shared = {v.name for v in _expr(first.tensor).variables()} & {v.name for v in _expr(then.tensor).variables()}
     for same in _all({name: values for name, values in ranges.items() if name in shared}):
         still = {**ranges, **{name: range(value, value + 1) for name, value in same.items()}}
         used, written = _places(read, threads, still), _places(store, threads, still)
@@ -132,29 +163,34 @@ def _crosses(first: Call, then: Call, threads: int) -> bool:
     return False
 
 
-def _ranges(*calls: Call) -> dict[str, range] | None:
+def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
     """The values of all variables but the thread's index; None where they are not known, or too many.
 
     Of a loop whose end is not known the first pass counts.
     """
     found: dict[str, range] = {}
-    for v in (v for call in calls for v in _expr(call).variables() if v.name != THREAD):
+    for v in (v for access in accesses for v in _expr(access.tensor).variables()):
         lo, hi = v.domain.bounds()
+        if v.name == THREAD:
+            if hi is not None and hi < threads - 1:
+                return None  # one of several dimensions of the block
+            continue
         if lo is None or v.name.startswith(("blockIdx.", "threadIdx.")) or per_thread(v.name):
             return None
         found[v.name] = range(lo, (lo if hi is None else hi) + 1)
     return found if prod(map(len, found.values())) <= _MOST else None
 
 
-def _places(call: Call, threads: int, ranges: dict[str, range]) -> dict[int, set[int]] | None:
+def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int, set[int]] | None:
     """The elements of each thread that comes; None where they are not numbers."""
-    offset = _expr(call)
+    come = might(inner(access.at.guards), threads)
+    if access.use is not None:
+        parts = places_of(access.use)
+        return {t: parts[t] for t in come} if parts is not None and len(parts) == threads else None
+    offset = _expr(access.tensor)
     own = {v.name: ranges[v.name] for v in offset.variables() if v.name != THREAD}
     try:
-        return {
-            t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)}
-            for t in might(inner(call.guards), threads)
-        }
+        return {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
     except (KeyError, ZeroDivisionError, ValueError):
         return None
 
@@ -163,11 +199,11 @@ def _all(ranges: dict[str, range]) -> Iterator[dict[str, int]]:
     return (dict(zip(ranges, values, strict=True)) for values in product(*ranges.values()))
 
 
-def _expr(call: Call) -> Expr:
-    return as_expr(_tensor(call).offset)  # type: ignore[arg-type]
+def _expr(tensor: TensorFact) -> Expr:
+    return as_expr(tensor.offset)  # type: ignore[arg-type]
 
 
-def _threads(call: Call, context: Context) -> int | None:
+def _threads(call: Call | Event, context: Context) -> int | None:
     """Threads of the kernel's block, where all its launches say the same."""
     sizes = {x.block_threads for x in context.index.launches_of.get(call.kernel, []) if x.arch == call.arch}
     found = {None if s is None else known_value(s) for s in sizes}
@@ -180,23 +216,33 @@ def _kernels(context: Context) -> dict[tuple[str, str], _Kernel]:
         for call in sorted(context.facts.calls, key=lambda c: c.order):
             kernel = found.setdefault((call.kernel, call.arch), _Kernel())
             if is_element(call):
-                tensor = _tensor(call)
-                if isinstance(tensor.root_layout, Layout | None) and not isinstance(tensor.offset, (Unknown, tuple)):
-                    done = kernel.stored if _is(call, ELEMENT_STORED) else kernel.read
-                    done.setdefault(tensor.buffer or "", []).append(call)
+                access = of_element(call)
+                root, offset = access.tensor.root_layout, access.tensor.offset
+                if isinstance(root, Layout | None) and not isinstance(offset, (Unknown, tuple)):
+                    _kept(kernel, access)
             elif _is(call, UNSEEN) or (_is(call, BARRIER) and call.function not in _HOLDS_NONE):
                 kernel.held.append(call.order)
                 if call.function != _NAMED:  # it is among the barriers
                     kernel.blurred.update(call.loops)
+        for use in (use for uses in order(context).uses.values() for use in uses):
+            copied, own = of_copy(use), found.get((use.event.kernel, use.event.arch))
+            if copied is not None and own is not None and own.of_elements(use.tensor.buffer or ""):
+                _kept(own, copied)
         for (_, arch), kernel in found.items():
+            every = [*kernel.stored.values(), *kernel.read.values()]
             kernel.held = sorted({*kernel.held, *order(context).barriers.get(arch, [])})
-            for x in {
-                loop for calls in (*kernel.stored.values(), *kernel.read.values()) for c in calls for loop in c.loops
-            }:
-                kernel.met[x] = order(context).looped.get((arch, x), [])
+            for loop in {loop for accesses in every for access in accesses for loop in access.at.loops}:
+                kernel.met[loop] = order(context).looped.get((arch, loop), [])
+            for accesses in every:
+                accesses.sort(key=lambda access: access.order)
         context.memo["elements"] = found
     return cast("dict[tuple[str, str], _Kernel]", context.memo["elements"])
 
 
 def _is(call: Call, reason: str) -> bool:
     return isinstance(call.result, Unknown) and call.result.reason == reason
+
+
+def _kept(kernel: _Kernel, access: Access) -> None:
+    done = kernel.stored if access.stored else kernel.read
+    done.setdefault(access.tensor.buffer or "", []).append(access)

@@ -177,6 +177,23 @@ def _own(use: Use) -> bool:
     return use.event.kind == "copy" and not any(word in op for word in ("LDSM", "STSM", "TMA", "BULK"))
 
 
+def of_threads(use: Use) -> bool:
+    """Each thread accesses what it is given, or its warp what its threads are given together (``ldmatrix``)."""
+    found = use.event.tiled.atom if isinstance(use.event.tiled, TiledCopy) else use.event.tiled
+    op = found.op if isinstance(found, CopyAtom) else ""
+    return use.event.kind == "copy" and not any(word in op for word in ("TMA", "BULK"))
+
+
+def places_of(use: Use) -> list[set[int]] | None:
+    """The elements of each thread as they lie in memory; None where they are not numbers, or other indices choose."""
+    parts = None if isinstance(use.tensor.layout, Unknown) else plain(use.tensor.layout)
+    if parts is None or parts.swizzle is not None or uniform(use).variables():
+        return None
+    if any(v.name != THREAD for _, d in parts.modes if isinstance(d, Dyn) for v in d.expr.variables()):
+        return None
+    return _places(use)
+
+
 def one_space(a: Use, b: Use) -> bool:
     """Equal offsets of the two are the same memory: one view, or two that permute their offsets alike or not at all."""
     alike = isinstance(a.root, Layout) and isinstance(b.root, Layout)

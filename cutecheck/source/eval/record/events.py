@@ -236,7 +236,7 @@ class EventRecorder(LaunchRecorder):
 
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back."""
-        if self.follows_elements() and self._elements:
+        if self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
 
