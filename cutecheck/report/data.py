@@ -14,8 +14,10 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.version import REFERENCE
 from cutecheck.records import record
 
-# A distinct site has the status of its worst instantiation.
-_WORST: tuple[SiteStatus, ...] = ("unknown", "unbound", "symbolic", "resolved", "dead")
+# A distinct site has the status of its worst instantiation, of those that something instantiates.
+_WORST: tuple[SiteStatus, ...] = ("unknown", "symbolic", "resolved", "unbound", "dead")
+_PARTLY = "partly resolved"  # in some instantiations, and unknown in others
+_STATUSES = ("dead", "resolved", _PARTLY, "symbolic", "unbound", "unknown")
 UNSETTLED = (Verdict.UNKNOWN, Verdict.VACUOUS)
 _DECIDED = (Verdict.PROVED, Verdict.REFUTED, Verdict.ASSUMED)
 
@@ -58,6 +60,7 @@ class Summary:
     site_status: tuple[tuple[str, int], ...]
     events: int
     events_unknown: int
+    events_partly: int  # known in some instantiations, and not in others
     verdicts: tuple[tuple[str, int], ...]
     findings: tuple[tuple[str, int], ...]
     suppressed: int
@@ -77,19 +80,19 @@ class Summary:
     @property
     def not_verified(self) -> int:
         """Everything without an answer: sites, events and obligations."""
-        open_sites = self.status("unknown") + self.status("unbound")
-        return open_sites + self.events_unknown + sum(self.verdict(v) for v in UNSETTLED)
+        open_sites = sum(self.status(s) for s in (_PARTLY, "unknown", "unbound"))
+        return open_sites + self.events_partly + self.events_unknown + sum(self.verdict(v) for v in UNSETTLED)
 
 
-def site_statuses(sites: Iterable[Site]) -> Counter[SiteStatus]:
+def site_statuses(sites: Iterable[Site]) -> Counter[str]:
     """How many distinct sites have which status."""
-    worst: dict[tuple[object, ...], SiteStatus] = {}
+    found: dict[tuple[object, ...], set[SiteStatus]] = {}
     for site in sites:
-        key = (site.span, site.kind)
-        known = worst.get(key)
-        if known is None or _WORST.index(site.status) < _WORST.index(known):
-            worst[key] = site.status
-    return Counter(worst.values())
+        found.setdefault((site.span, site.kind), set()).add(site.status)
+    return Counter(
+        _PARTLY if {"unknown", "resolved"} <= statuses else min(statuses, key=_WORST.index)
+        for statuses in found.values()
+    )
 
 
 def unresolved(event: Event) -> bool:
@@ -100,6 +103,7 @@ def unresolved(event: Event) -> bool:
 def summarise(report: Report) -> Summary:
     facts = report.facts
     statuses = site_statuses(facts.sites)
+    known, open_ = ({e.span for e in facts.events if unresolved(e) is state} for state in (False, True))
     verdicts = Counter(o.verdict.value for o in report.outcomes)
     severities = Counter(s for _, _, s in {(f.code, f.span, f.severity) for f in report.findings})
     silenced = Counter(by for by, _, _ in {(s.by, s.finding.code, s.finding.span) for s in report.suppressed})
@@ -107,9 +111,10 @@ def summarise(report: Report) -> Summary:
         files=facts.files,
         files_with_cute=facts.files_with_cute,
         sites=sum(statuses.values()),
-        site_status=tuple((s, statuses[s]) for s in reversed(_WORST)),
-        events=len({e.span for e in facts.events}),
-        events_unknown=len({e.span for e in facts.events if unresolved(e)}),
+        site_status=tuple((s, statuses[s]) for s in _STATUSES),
+        events=len(known | open_),
+        events_unknown=len(open_ - known),
+        events_partly=len(open_ & known),
         verdicts=tuple((v.value, verdicts[v.value]) for v in Verdict),
         findings=tuple((s, severities[s]) for s in ("error", "warning", "note")),
         suppressed=silenced["source"],

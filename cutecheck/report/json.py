@@ -133,7 +133,11 @@ def summary_json(report: Report) -> dict[str, Any]:
         "files": summary.files,
         "files_with_cute": summary.files_with_cute,
         "sites": {"found": summary.sites, **dict(summary.site_status)},
-        "events": {"found": summary.events, "unknown": summary.events_unknown},
+        "events": {
+            "found": summary.events,
+            "unknown": summary.events_unknown,
+            "partly unknown": summary.events_partly,
+        },
         "obligations": dict(summary.verdicts),
         "findings": dict(summary.findings),
         "suppressed": summary.suppressed,

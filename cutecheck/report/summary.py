@@ -57,10 +57,14 @@ def _extracted(summary: Summary) -> list[str]:
         f"{plural(summary.sites, 'site')} found",
         *(f"{summary.status(s)} {s}" for s in ("resolved", "symbolic", "unknown", "unbound")),
     ]
+    if summary.status("partly resolved"):
+        sites.insert(2, f"{summary.status('partly resolved')} partly resolved")
     if summary.status("dead"):
         sites.append(f"{summary.status('dead')} dead")
+    counts = (("unknown", summary.events_unknown), ("partly unknown", summary.events_partly))
+    open_events = [f"{count} {what}" for what, count in counts if count]
     return [
         f"{summary.files_with_cute} of {plural(summary.files, 'file')} with CuTe",
         ", ".join(sites),
-        plural(summary.events, "event") + (f" ({summary.events_unknown} unknown)" if summary.events_unknown else ""),
+        plural(summary.events, "event") + (f" ({', '.join(open_events)})" if open_events else ""),
     ]

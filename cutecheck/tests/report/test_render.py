@@ -73,19 +73,20 @@ def test_concise_is_stable_and_ends_with_the_summary() -> None:
     assert lines[-1].startswith("1 warning; 0 of 0 files with CuTe; 0 sites found, 0 resolved, 0 symbolic, 0 unknown")
 
 
-def test_summary_counts_distinct_sites_by_their_worst_status_and_says_what_is_not_verified() -> None:
+def test_summary_counts_distinct_sites_and_says_what_is_not_verified() -> None:
     def site(line: int, status: str, binding: str) -> Site:
         span = Span("k.cu", line, 1, line, 2)
         return Site(f"s{line}", "layout", "L", span, span, (("N", binding),), "sm_80", status)  # type: ignore[arg-type]
 
-    facts = Facts(sites=(site(1, "resolved", "1"), site(1, "unknown", "2"), site(2, "resolved", "1")), files=3)
+    in_part = (site(1, "resolved", "1"), site(1, "unknown", "2"))
+    facts = Facts(sites=(*in_part, site(2, "resolved", "1"), site(2, "unbound", "2"), site(3, "unknown", "1")), files=3)
     outcome = Outcome(Obligation("o", "coverage", (), None), Verdict.UNKNOWN, reason="timeout")
     summary = summarise(Report(facts, outcomes=(outcome,)))
-    assert (summary.sites, summary.status("resolved"), summary.status("unknown")) == (2, 1, 1)
-    assert summary.not_verified == 2
+    assert (summary.sites, summary.status("resolved"), summary.status("unknown")) == (3, 1, 1)
+    assert summary.not_verified == 3
     rendered = list(concise.render(Report(facts, outcomes=(outcome,))))
-    assert rendered[-1] == "not fully verified: 2 unknown"
-    assert "2 sites found, 1 resolved, 0 symbolic, 1 unknown, 0 unbound" in rendered[-2]
+    assert rendered[-1] == "not fully verified: 3 unknown"
+    assert "3 sites found, 1 resolved, 1 partly resolved, 0 symbolic, 1 unknown, 0 unbound" in rendered[-2]
     assert "1 obligation: 0 proved, 0 refuted, 1 unknown" in rendered[-2]
     assert "not fully verified" not in "\n".join(concise.render(Report(facts, outcomes=(outcome,)), "ignore"))
 
