@@ -10,6 +10,7 @@ from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
+from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -73,7 +74,8 @@ class TileOfAnotherBlock(Rule):
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
         that only copy: each block index that says which tile is read says where it is stored. The only launch, of a
-        grid that is known, has a block for each tile of what a copy stores.
+        grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
+        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -128,6 +130,7 @@ class TileOfAnotherBlock(Rule):
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._left_out(event, context) if event.kernel else ()
+        yield from self._rounded_down(event, context) if event.kernel else ()
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
@@ -187,6 +190,20 @@ class TileOfAnotherBlock(Rule):
                 related=[Related(event.span, f"stored here, by {by[0]}")], enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
+
+    def _rounded_down(self, event: Event, context: Context) -> Iterable[Finding]:
+        """The kernel stores its last tile in part, and the grid has no block for it."""
+        found = rounded_down(event, context)
+        if found is not None:
+            yield self.finding(
+                found.launch.span, f"the grid has {found.extent} / {found.tile} blocks along {found.index[-1]}, "
+                f"rounded down, and `{found.target.name}`, whose tiles of {found.tile} {found.index} walks, has "
+                f"{found.extent} elements there, which the kernel guards: nothing is stored to the last "
+                f"{found.extent} % {found.tile}",
+                label="the last tile has no block", help="round up: (extent + tile - 1) / tile blocks",
+                related=[Related(event.span, f"stored here, as far as {found.extent} goes")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
 
     def _alone_along(self, event: Event, index: str, context: Context) -> bool:
         """One block along an index is all that some launch has, or it is not known which launches there are."""

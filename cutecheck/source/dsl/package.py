@@ -325,11 +325,12 @@ def _uniform(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 @builtin(
     "arch.shuffle_sync", "arch.shuffle_sync_up", "arch.shuffle_sync_down", "arch.shuffle_sync_bfly",
-    "arch.shuffle_sync_op", "arch.popc", "arch.warp_redux_sync",
+    "arch.shuffle_sync_op", "arch.popc", "arch.warp_redux_sync", "arch.warp_reduction", "arch.warp_reduction_max",
+    "arch.warp_reduction_sum",
 )  # fmt: skip
 def _of_other_lanes(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A number of the type of what is given, of each thread its own."""
-    v = args[0] if args else kwargs.get("value")
+    v = args[0] if args else kwargs.get("value", kwargs.get("val"))
     if isinstance(v, (int, Dyn)) and not isinstance(v, bool):
         return some(m, "shuffled", ANY, True)
     return Scalar(None, v.ctype) if isinstance(v, Scalar) else Extern("a shuffled value", span)

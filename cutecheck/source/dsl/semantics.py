@@ -49,6 +49,7 @@ from cutecheck.source.dsl.arithmetic import of_sets, of_threads, plain
 from cutecheck.source.dsl.equality import contains, equal
 from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.merging import Merging
+from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.torch_views import rows
 from cutecheck.source.dsl.values import (
     NONE,
@@ -408,6 +409,9 @@ class DslDialect(Merging):
             return [SPREAD]  # as many as the indexed tensor has modes left
         found = self.items(m, value, span)
         return found if isinstance(found, list) else [Lost("unpacking of an unknown sequence", span)]
+
+    def answers_early(self, node: ir.Expr) -> bool:
+        return isinstance(node, ir.Call) and spelled(node).rpartition(".")[2] == "const_expr"
 
     def unrolls(self, m: Machine, env: Env) -> bool:
         return not functions.in_device_body(m)

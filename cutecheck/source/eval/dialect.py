@@ -38,6 +38,10 @@ class Hooks:
         """``base.name``."""
         return DEFER
 
+    def answers_early(self, node: ir.Expr) -> bool:
+        """A condition is answered when the kernel is made."""
+        return False
+
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         """``fn(args)``."""
         return DEFER

@@ -160,8 +160,10 @@ def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     """Whether threads of a warp may answer a condition differently, judged by its value or else by what it is made of.
 
     Members of objects that are not followed (parameters of a kernel) are taken as uniform; what a function answers that
-    is not followed (``elect_one_sync()``) is not.
+    is not followed (``elect_one_sync()``) is not. What a kernel is made for is one for all.
     """
+    if m.dialect.answers_early(node):
+        return False
     number = cond.value if isinstance(cond, Scalar) else cond
     if isinstance(number, (int, Dyn, Sym)):
         return varies(number)
@@ -180,6 +182,12 @@ def of_thread(cond: Value) -> Expr | None:
 def followed(cond: Value) -> bool:
     """Whether a condition has a value, known or not, that says what it depends on."""
     return isinstance(cond.value if isinstance(cond, Scalar) else cond, (int, Dyn, Sym))
+
+
+def answered(m: Machine, node: ir.Expr, cond: Value, env: Env) -> tuple[bool, Expr | None, bool]:
+    """Whether threads may differ in a condition by what is not followed, its value by their indices, if none do."""
+    parts, says = differs(m, node, cond, env), followed(cond) or m.dialect.answers_early(node)
+    return parts and not says, of_thread(cond), says and not parts
 
 
 def by_thread(m: Machine, node: ir.Expr | None, cond: Value, env: Env) -> bool:

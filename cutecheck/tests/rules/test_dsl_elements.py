@@ -145,6 +145,29 @@ def flag(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
         go = i < n
 
 
+@cute.jit
+def either_reduce(v, red):
+    tidx, _, _ = cute.arch.thread_idx()
+    warp, lane = tidx // 32, tidx % 32
+    v = cute.arch.warp_reduction(v, cute.arch.fmax)
+    if cutlass.const_expr(hasattr(v, "shape")):
+        return v
+    if lane == 0:
+        red[warp] = v
+    r = 0.0
+    if lane < 8:
+        r = red[lane]
+    return r
+
+
+@cute.kernel
+def either_wrong(x: cute.Tensor, y: cute.Tensor):
+    tidx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    red = smem.allocate_tensor(cutlass.Float32, cute.make_layout(8), 16)
+    y[tidx] = either_reduce(cute.arch.rcp_approx(x[tidx]), red)
+
+
 @cute.kernel
 def named_wrong(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
     tidx, _, _ = cute.arch.thread_idx()
@@ -166,6 +189,7 @@ def run(x: cute.Tensor, y: cute.Tensor, n: cutlass.Int32):
     two_synced(x, y).launch(grid=[1, 1, 1], block=[256, 1, 1])
     two_wrong(x, y).launch(grid=[1, 1, 1], block=[256, 1, 1])
     named(x, y, n).launch(grid=[1, 1, 1], block=[256, 1, 1])
+    either_wrong(x, y).launch(grid=[1, 1, 1], block=[256, 1, 1])
     named_wrong(x, y, n).launch(grid=[1, 1, 1], block=[256, 1, 1])
     own_warp(x, y, n).launch(grid=[1, 1, 1], block=[256, 1, 1])
     flag(x, y, n).launch(grid=[1, 1, 1], block=[256, 1, 1])
@@ -186,5 +210,5 @@ def test_found_where_a_barrier_is_missing(tmp_path: Path) -> None:
     assert not report.failures
     assert not report.errors
     found = sorted((f.code, f.enclosing, f.message.rpartition("(called by `")[2][:-2]) for f in report.findings)
-    assert [f[:2] for f in found] == [("CUT212", "k::block_reduce"), ("CUT212", "k::named_wrong")]
+    assert [f[:2] for f in found] == [("CUT212", f"k::{n}") for n in ("block_reduce", "either_reduce", "named_wrong")]
     assert found[0][2] == "k::two_wrong"

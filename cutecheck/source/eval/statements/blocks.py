@@ -36,7 +36,7 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
-from cutecheck.source.eval.threads import by_thread, differs, followed, of_thread
+from cutecheck.source.eval.threads import answered, by_thread
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
@@ -76,9 +76,8 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
                     cond = m.tested.get(id(stmt))
                     ends = _leaves(stmt.then) or not stays
                     if ends:  # else it may hold as well
-                        parts, says = differs(m, stmt.cond, cond, inner), followed(cond)
-                        alike = says and not parts
-                        guard = replace(guard, parts=parts and not says, asks=of_thread(cond), alike=alike)
+                        parts, asks, alike = answered(m, stmt.cond, cond, inner)
+                        guard = replace(guard, parts=parts, asks=asks, alike=alike)
                     own = by_thread(m, stmt.cond, cond, inner)
                     passed.enter_context(m.recorder.guarded(guard, own))
                     if ends:

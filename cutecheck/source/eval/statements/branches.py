@@ -18,7 +18,7 @@ from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import snapshot
 from cutecheck.source.eval.statements.recurrences import Written, written
-from cutecheck.source.eval.threads import by_thread, differs, followed, of_thread, turns
+from cutecheck.source.eval.threads import answered, by_thread, differs, turns
 from cutecheck.source.eval.values import Value, constant
 
 
@@ -56,8 +56,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     says = predicates.stated(m, node.cond, inner)
     where = getattr(node.cond, "span", node.span)
     guard = Guard(text, where, False, tuple(bounds), complete, changing, False, says)
-    known_by = followed(cond)
-    guard = replace(guard, parts=parts and not known_by, asks=of_thread(cond), alike=known_by and not parts)
+    unsure, asks, alike = answered(m, node.cond, cond, inner)
+    guard = replace(guard, parts=unsure, asks=asks, alike=alike)
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 

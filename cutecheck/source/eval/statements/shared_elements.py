@@ -15,7 +15,7 @@ from cutecheck.source.eval.intrinsics.cuda_math import RESULTS
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.threads import differs, followed, of_thread
+from cutecheck.source.eval.threads import answered
 from cutecheck.source.eval.values import ArrayType, Pointer, ScalarType, TensorVal, Value
 
 _OF_NUMBERS = frozenset({"max", "min", "float", "double", "int", "unsigned", "half_t", "bfloat16_t", *RESULTS})
@@ -74,8 +74,8 @@ def _read_one_of(m: Machine, expr: ir.Select, env: Env) -> None:
     if not changes_nothing(expr.cond):
         return
     cond = conversions.tested(m, expr.cond, env)
-    known, asks = m.dialect.truth(cond), of_thread(cond)
-    alike = followed(cond) and not differs(m, expr.cond, cond, env)
+    known = m.dialect.truth(cond)
+    _, asks, alike = answered(m, expr.cond, cond, env)
     guard = Guard(m.recorder.text(expr.cond), expr.cond.span, asks=asks, alike=alike)
     for holds, arm in ((True, expr.then), (False, expr.other)):
         if known is None and (alike or asks is not None):
