@@ -14,6 +14,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.coordinates import block_modes, guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.rounding import stored_whole
 from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.replayed import Replayed
 
@@ -28,7 +29,8 @@ class TilePastEnd(Replayed):
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
         before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
         of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
-        a predicate that compares coordinates with limits, no other takes without.
+        a predicate that compares coordinates with limits, no other takes without. Of a mode that block indices walk,
+        and of which one copy takes what lies before its end, no other copy of the kernel stores whole tiles.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -99,6 +101,18 @@ class TilePastEnd(Replayed):
                 "that the predicate leaves out are no part of the matrix",
                 label="no predicate", help="copy_if with the same predicate",
                 related=[Related(other.span, "only what the predicate allows is copied here")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
+        whole = stored_whole(event, context) if event.kernel else None
+        if whole is not None:
+            other, end = whole
+            yield self.finding(
+                event.span,
+                f"`{event.operands[1].name}` is stored as far as its tile goes, and at line {other.span.line} the same "
+                f"rows or columns are copied only as far as {end}: the last tile is stored past the end",
+                label="no condition", help=f"store under the condition that the coordinate is below {end}",
+                related=[Related(other.span, f"only below {end} here")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return

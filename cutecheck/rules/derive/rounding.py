@@ -1,4 +1,4 @@
-"""Grids that round the number of tiles down along a mode of which the kernel guards the end."""
+"""The last tile of a mode whose end a kernel guards: grids without a block for it, stores that take all of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
 
 
@@ -32,25 +32,56 @@ def rounded_down(event: Event, context: Context) -> RoundedDown | None:
 
     All launches round down, and nothing says that the mode is a multiple of the tile.
     """
-    if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem":
-        return None
-    target = event.operands[1]
-    launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
-    root = target.root_layout
-    if not launches or not isinstance(root, Layout) or not isinstance(root.shape, tuple):
-        return None
-    for extent, walk in zip(root.shape, walks(target) or (), strict=False):
-        by = alone(walk)
-        if by is None or not isinstance(extent, Dyn) or ex.divisor(extent.expr) % by[1] == 0:
-            continue
-        axis = "xyz".index(by[0][-1])
-        if not all(axis < len(x.grid) and _is_quotient(x.grid[axis], extent.expr, by[1]) for x in launches):
-            continue
-        if _asked(event, launches, extent.expr):
-            continue
-        if any(_ends(bound, extent.expr, by[0]) for bound in _bounds(event, context)):
-            return RoundedDown(launches[0], target, by[0], extent.expr, by[1])
+    launches = _launches(event, context)
+    for extent, index, tile in _open_modes(event, launches):
+        if _rounds_down(launches, extent, index, tile) and any(
+            _ends(b, extent, index) for b in _bounds(event, context)
+        ):
+            return RoundedDown(launches[0], event.operands[1], index, extent, tile)
     return None
+
+
+def stored_whole(event: Event, context: Context) -> tuple[Event, Expr] | None:
+    """Another copy that goes as far as a mode does, which ``event`` stores a whole last tile of; and the extent."""
+    if event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
+        return None
+    launches = _launches(event, context)
+    for extent, index, tile in _open_modes(event, launches):
+        if _rounds_down(launches, extent, index, tile):
+            continue
+        for other in context.facts.events:
+            if (other.kernel, other.arch, other.kind) != (event.kernel, event.arch, "copy") or other is event:
+                continue
+            alike = any((extent, index, tile) in _modes(t) for t in other.operands[:2] if t.space == "gmem")
+            if alike and any(_ends(b, extent, index) for b in _bounds(other, context)):
+                return other, extent
+    return None
+
+
+def _launches(event: Event, context: Context) -> list[Launch]:
+    return [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+
+
+def _open_modes(event: Event, launches: list[Launch]) -> Iterator[tuple[Expr, str, int]]:
+    """The modes of what is stored to global memory of which nothing says that they are a multiple of the tile."""
+    if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "gmem" and launches:
+        for extent, index, tile in _modes(event.operands[1]):
+            if not _asked(event, launches, extent):
+                yield extent, index, tile
+
+
+def _modes(tensor: TensorFact) -> list[tuple[Expr, str, int]]:
+    """Modes that one block index walks, of a run-time extent that need be no multiple of its steps."""
+    root = tensor.root_layout
+    if not isinstance(root, Layout) or not isinstance(root.shape, tuple):
+        return []
+    found = zip(root.shape, map(alone, walks(tensor) or ()), strict=False)
+    return [(e.expr, *by) for e, by in found if by is not None and isinstance(e, Dyn) and ex.divisor(e.expr) % by[1]]
+
+
+def _rounds_down(launches: list[Launch], extent: Expr, index: str, tile: int) -> bool:
+    axis = "xyz".index(index[-1])
+    return all(axis < len(x.grid) and _is_quotient(x.grid[axis], extent, tile) for x in launches)
 
 
 def _is_quotient(blocks: Int, extent: Expr, tile: int) -> bool:

@@ -1,4 +1,4 @@
-"""Grids that round the number of tiles down although the kernel guards its last one, CUT219."""
+"""The last tile of a mode whose end a kernel guards: grids without a block for it, CUT219, whole stores, CUT210."""
 
 from pathlib import Path
 
@@ -65,3 +65,37 @@ def test_whether_the_last_tile_has_a_block(tmp_path: Path, launch: str, expected
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT219",)))
     assert not report.errors
     assert [f.span.line for f in report.findings] == [text.count("\n")] * expected
+
+
+LOAD = """
+  for (int i = 0; i < size<1>(tI); ++i)
+    if (get<0>(tC(0, i, 0)) < m) copy(Load{}, tI(_, i, _), r(_, i, _));"""
+STORE = LOAD.replace("tI(_, i, _), r(_, i, _)", "r(_, i, _), tO(_, i, _)")
+REST = STORE.replace("get<0>(tC(0, i, 0)) < m", "threadIdx.x / 8 + 16 * i < rest")
+PREDICATED = """
+  Tensor pred = make_tensor<bool>(make_shape(size<1>(tI), size<2>(tI)), make_stride(_1{}, _0{}));
+  for (int i = 0; i < size<0>(pred); ++i) pred(i, 0) = get<0>(tC(0, i, 0)) < m;
+  copy_if(Load{}, pred, tI, r);"""
+WHOLE = "\n  copy(Load{}, r, tO);"
+BODIES = {
+    LOAD + STORE: 0,
+    f"{LOAD} out[threadIdx.x] = r(0);": 0,
+    f"{PREDICATED} copy_if(Load{{}}, pred, r, tO);": 0,
+    f"if (blockIdx.x * 64 + 64 <= m) {{ copy(Load{{}}, tI, r); {WHOLE} }} else {{ {LOAD} {STORE} }}": 0,
+    f"if (int(blockIdx.x) * 64 >= m) return; {LOAD} {STORE}": 0,
+    f"int rest = m - blockIdx.x * 64; {LOAD} {REST}": 0,
+    f"copy(Load{{}}, tI, r); {STORE}": 0,
+    LOAD + WHOLE: 1,
+    PREDICATED + WHOLE: 1,
+}
+
+
+@pytest.mark.parametrize(("body", "expected"), list(BODIES.items()), ids=range(len(BODIES)))
+def test_what_is_stored_of_the_last_tile(tmp_path: Path, body: str, expected: int) -> None:
+    head = "__global__ void __launch_bounds__(128) some(float const* in, float* out, int m, int n) {"
+    text = f"{KERNELS}{head}\n  TILES; Tensor r = make_fragment_like(tI); clear(r);\n{body}}}\n"
+    text += "void run(float* a, float* b, int m, int n) { some<<<dim3((m + 63) / 64, n / 32), 128>>>(a, b, m, n); }\n"
+    (tmp_path / "k.cu").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT210",)))
+    assert not report.errors
+    assert [f.code for f in report.findings] == ["CUT210"] * expected
