@@ -153,6 +153,7 @@ class Call:
     unevaluated: bool = False  # inside decltype or sizeof: it never runs
     subject: str = ""
     keywords: tuple[tuple[str, object], ...] = ()
+    block: tuple[int | None, ...] = ()  # as in Event, of single elements of shared memory
 
 
 @record(frozen=True, slots=True)

@@ -121,9 +121,9 @@ def by_number(facts: Facts) -> Facts:
     placing = _Placing()
     events = tuple(placing.restated(event, event.block) for event in facts.events)
     predicates = tuple(placing.restated(p, p.block) for p in facts.predicates)
-    if all(a is b for a, b in zip((*events, *predicates), (*facts.events, *facts.predicates), strict=True)):
-        return facts
-    return replace(facts, events=events, predicates=predicates)
+    calls = tuple(placing.restated(call, call.block) if several(call.block) else call for call in facts.calls)
+    pairs = zip((*events, *predicates, *calls), (*facts.events, *facts.predicates, *facts.calls), strict=True)
+    return facts if all(a is b for a, b in pairs) else replace(facts, events=events, predicates=predicates, calls=calls)
 
 
 def numbered(condition: Condition, block: Extents) -> Condition:

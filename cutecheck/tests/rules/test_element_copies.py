@@ -1,14 +1,10 @@
-"""Single elements of shared memory that copies of other warps have brought, or read afterwards, CUT212.
-
-``@`` stands before each barrier that is left out to make a mistake of a right kernel, one at a time.
-"""
+"""Single elements of shared memory that copies of other warps have brought, or read afterwards, CUT212."""
 
 from pathlib import Path
 
 import pytest
 
-from cutecheck.config import Settings
-from cutecheck.engine.run import check, inputs
+from cutecheck.tests.rules.left_out import found_in, right, wrong
 
 HEAD = """
 #include <cute/tensor.hpp>
@@ -141,24 +137,15 @@ def kernel(name: str, body: str) -> str:
     )
 
 
-def found(folder: Path, kernels: dict[str, str]) -> list[str]:
-    (folder / "k.cu").write_text(HEAD + "".join(kernel(name, body) for name, body in kernels.items()))
-    report = check(inputs([str(folder)]), Settings(arch=("sm_80",), select=("CUT212",)))
-    assert not report.failures
-    assert not report.errors
-    return sorted({f.enclosing.partition("_")[2] for f in report.findings})
+def texts(kernels: dict[str, str]) -> dict[str, str]:
+    return {name: kernel(name, body) for name, body in kernels.items()}
 
 
 def test_right_kernels(tmp_path: Path) -> None:
-    assert found(tmp_path, {n: body.replace("@", "") for n, body in KERNELS.items()}) == []
+    assert found_in(tmp_path, HEAD, texts(right(KERNELS)), "CUT212") == []
 
 
 @pytest.mark.parametrize("at", [1, 2, 3, 4])
 def test_a_barrier_left_out(tmp_path: Path, at: int) -> None:
-    wrong = {}
-    for name, body in KERNELS.items():
-        parts = body.split("@")
-        if at < len(parts):
-            parts[at] = parts[at].partition(";\n")[2]
-            wrong[name] = "".join(parts)
-    assert found(tmp_path, wrong) == sorted(wrong)
+    kernels = wrong(KERNELS, at)
+    assert found_in(tmp_path, HEAD, texts(kernels), "CUT212") == sorted(kernels)

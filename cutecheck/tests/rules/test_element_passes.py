@@ -1,15 +1,10 @@
-"""Single elements of shared memory that are stored again, or read in the next pass of a loop, CUT212.
-
-``@`` stands before each barrier that is left out to make a mistake of a right kernel, one at a time; ``~`` before those
-without which kernels are wrong in a way that is not found, or right.
-"""
+"""Single elements of shared memory that are stored again, or read in the next pass of a loop, CUT212."""
 
 from pathlib import Path
 
 import pytest
 
-from cutecheck.config import Settings
-from cutecheck.engine.run import check, inputs
+from cutecheck.tests.rules.left_out import found_in, right, wrong
 
 HEAD = """
 #include <cooperative_groups.h>
@@ -252,31 +247,90 @@ def kernel(name: str, body: str) -> str:
     )
 
 
-def found(folder: Path, kernels: dict[str, str]) -> list[str]:
-    """The kernels in whose lines something is found."""
-    texts = {name: kernel(name, body) for name, body in kernels.items()}
-    (folder / "k.cu").write_text(HEAD + "".join(texts.values()))
-    report = check(inputs([str(folder)]), Settings(arch=("sm_80",)))
-    assert not report.failures
-    assert not report.errors
-    assert {f.code for f in report.findings} <= {"CUT212"}
-    last, ends = HEAD.count("\n"), {}
-    for name, text in texts.items():
-        last += text.count("\n")
-        ends[name] = last
-    return sorted({next((n for n, end in ends.items() if f.span.line <= end), "") for f in report.findings})
+def texts(kernels: dict[str, str]) -> dict[str, str]:
+    return {name: kernel(name, body) for name, body in kernels.items()}
 
 
 def test_right_kernels(tmp_path: Path) -> None:
-    assert found(tmp_path, {n: body.replace("@", "").replace("~", "") for n, body in KERNELS.items()}) == []
+    assert found_in(tmp_path, HEAD, texts(right(KERNELS)), "CUT212") == []
 
 
 @pytest.mark.parametrize("at", [1, 2, 3])
 def test_a_barrier_left_out(tmp_path: Path, at: int) -> None:
-    wrong = {}
-    for name, body in KERNELS.items():
-        parts = body.replace("~", "").split("@")
-        if at < len(parts):
-            parts[at] = parts[at].partition(";\n")[2]
-            wrong[name] = "".join(parts)
-    assert found(tmp_path, wrong) == sorted(wrong)
+    kernels = wrong(KERNELS, at)
+    assert found_in(tmp_path, HEAD, texts(kernels), "CUT212") == sorted(kernels)
+
+
+TWO_DIMENSIONS = {
+    "product": """
+  __shared__ float a[16][16], b[16][16];
+  float sum = 0;
+  for (int i = 0; i < n; ++i) {
+    a[y][x] = in[i * 256 + y * 16 + x];
+    b[y][x] = in[i * 512 + y * 16 + x];
+    @__syncthreads();
+    for (int k = 0; k < 16; ++k) sum += a[y][k] * b[k][x];
+    @__syncthreads();
+  }
+  out[y * 16 + x] = sum;
+""",
+    "transposed": """
+  __shared__ float s[16][17];
+  s[y][x] = in[y * 16 + x];
+  @__syncthreads();
+  out[y * 16 + x] = s[x][y];
+""",
+    "rows": """
+  __shared__ float s[16][17];
+  s[y][x] = in[y * 16 + x];
+  __syncwarp();
+  out[y * 16 + x] = s[y][15 - x];
+""",
+    "rows_of_one_warp": """
+  __shared__ float s[16][17];
+  s[y][x] = in[y * 16 + x];
+  __syncwarp();
+  out[y * 16 + x] = s[y ^ 1][15 - x];
+""",
+    "one_row": """
+  __shared__ float s[16];
+  if (y == 0) s[x] = in[x];
+  @__syncthreads();
+  out[y * 16 + x] = s[x];
+""",
+    "one_thread": """
+  __shared__ float s;
+  if (x == 0 && y == 0) s = in[0];
+  @__syncthreads();
+  out[y * 16 + x] = s;
+""",
+    "first_of_each_row": """
+  __shared__ float s[16];
+  if (x == 0) s[y] = in[y];
+  __syncwarp();
+  out[y * 16 + x] = s[y];
+""",
+    "by_number": """
+  __shared__ float s[256];
+  int t = threadIdx.y * blockDim.x + threadIdx.x;
+  s[t] = in[t];
+  @__syncthreads();
+  out[t] = s[255 - t];
+""",
+}
+
+
+def of_rows(kernels: dict[str, str]) -> dict[str, str]:
+    """Of blocks of 16 by 16 threads."""
+    own, line = "int t = threadIdx.x, w = t / 32, l = t % 32;", "int x = threadIdx.x, y = threadIdx.y;"
+    return {n: k.replace(own, line).replace("<<<n, 256>>>", "<<<n, dim3(16, 16)>>>") for n, k in texts(kernels).items()}
+
+
+def test_right_kernels_of_two_dimensions(tmp_path: Path) -> None:
+    assert found_in(tmp_path, HEAD, of_rows(right(TWO_DIMENSIONS)), "CUT212") == []
+
+
+@pytest.mark.parametrize("at", [1, 2])
+def test_a_barrier_left_out_in_two_dimensions(tmp_path: Path, at: int) -> None:
+    kernels = wrong(TWO_DIMENSIONS, at)
+    assert found_in(tmp_path, HEAD, of_rows(kernels), "CUT212") == sorted(kernels)

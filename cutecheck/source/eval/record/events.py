@@ -246,6 +246,7 @@ class EventRecorder(LaunchRecorder):
             self.calls[key] = CallFact(
                 "element", span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
                 self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+                block=self.block_shape(),
             )  # fmt: skip
 
     def _step(
