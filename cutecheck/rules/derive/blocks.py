@@ -121,7 +121,7 @@ def by_number(facts: Facts) -> Facts:
     placing = _Placing()
     events = tuple(placing.restated(event, event.block) for event in facts.events)
     predicates = tuple(placing.restated(p, p.block) for p in facts.predicates)
-    calls = tuple(placing.restated(call, call.block) if several(call.block) else call for call in facts.calls)
+    calls = tuple(placing.restated(call, call.block) if call.block else call for call in facts.calls)
     pairs = zip((*events, *predicates, *calls), (*facts.events, *facts.predicates, *facts.calls), strict=True)
     return facts if all(a is b for a, b in pairs) else replace(facts, events=events, predicates=predicates, calls=calls)
 

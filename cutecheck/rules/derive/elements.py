@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 from typing import cast
 
@@ -26,6 +26,7 @@ from cutecheck.rules.derive.uses import Use, of_threads, order, places_of
 _MOST = 256  # values of the other variables of an index, together
 _WARP = 32
 _NAMED = "mbarrier.named"
+_COUNTER = "iteration#"  # what counts the passes of a loop that has a counter of its own
 _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
 
 
@@ -148,7 +149,7 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
     for same in _all({name: values for name, values in ranges.items() if name in shared}):
         still = {**ranges, **{name: range(value, value + 1) for name, value in same.items()}}
         used, written = _places(read, threads, still), _places(store, threads, still)
-        if used is None or written is None:
+        if used is None or written is None or not _parted(store, threads, still, written, shared):
             return False
         owners: dict[int, set[int]] = {}
         for thread, places in written.items():
@@ -169,7 +170,7 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
     Of a loop whose end is not known the first pass counts.
     """
     found: dict[str, range] = {}
-    for v in (v for access in accesses for v in _expr(access.tensor).variables()):
+    for at, v in ((access.at, v) for access in accesses for v in _expr(access.tensor).variables()):
         lo, hi = v.domain.bounds()
         if v.name == THREAD:
             if hi is not None and hi < threads - 1:
@@ -177,8 +178,14 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
             continue
         if lo is None or v.name.startswith(("blockIdx.", "threadIdx.")) or per_thread(v.name):
             return None
-        found[v.name] = range(lo, (lo if hi is None else hi) + 1)
+        passes = _known_passes(at) if hi is None and v.name.startswith(_COUNTER) else None
+        found[v.name] = range(lo, lo + passes if passes else (lo if hi is None else hi) + 1)
     return found if prod(map(len, found.values())) <= _MOST else None
+
+
+def _known_passes(at: Call | Event) -> int | None:
+    """How often the body of the only loop around runs, where that is known."""
+    return at.loops[0].trips if len(at.loops) == 1 else None
 
 
 def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int, set[int]] | None:
@@ -193,6 +200,26 @@ def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int,
         return {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
     except (KeyError, ZeroDivisionError, ValueError):
         return None
+
+
+def _parted(
+    store: Access, threads: int, ranges: dict[str, range], first: dict[int, set[int]], same: set[str]
+) -> bool:  # fmt: skip
+    """No pass of a loop without a known end stores what another does: a warp might read its own of a later one.
+
+    Not of the loop that both are in, whose passes are the ``same`` for both.
+    """
+    places = {place for own in first.values() for place in own}
+    for v in _expr(store.tensor).variables() if store.use is None and places else ():
+        if v.name in same or v.name == THREAD or v.domain.bounds()[1] is not None or len(ranges[v.name]) > 1:
+            continue
+        at = ranges[v.name].start
+        later = [_places(store, threads, {**ranges, v.name: range(at + n, at + n + 1)}) for n in (1, 2)]
+        sets = [{place for own in found.values() for place in own} for found in later if found is not None]
+        steps = {(min(b) - min(a), max(b) - max(a)) for a, b in pairwise([places, *sets])}
+        if len(sets) < 2 or len(steps) > 1 or next(iter(steps))[0] <= max(places) - min(places):
+            return False
+    return True
 
 
 def _all(ranges: dict[str, range]) -> Iterator[dict[str, int]]:

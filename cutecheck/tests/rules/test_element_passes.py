@@ -235,6 +235,38 @@ KERNELS = {
   }
   out[t] = s[t];
 """,
+    "strides": """
+  __shared__ float s[1024];
+  for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = in[i];
+  @__syncthreads();
+  for (int i = threadIdx.x; i < 1024; i += blockDim.x) out[i] = s[1023 - i];
+""",
+    "strides_of_its_own": """
+  __shared__ float s[1024];
+  for (int i = threadIdx.x; i < 1024; i += 256) s[i] = in[i];
+  for (int i = threadIdx.x; i < 1024; i += 256) out[i] = s[i] * 2;
+""",
+    "strides_in_a_loop": """
+  __shared__ float s[1024];
+  for (int j = 0; j < n; ++j) {
+    for (int i = threadIdx.x; i < 1024; i += 256) s[i] = in[i + j];
+    @__syncthreads();
+    out[threadIdx.x + j] = s[4 * threadIdx.x];
+    ~__syncthreads();
+  }
+""",
+    "strides_that_overlap": """
+  __shared__ float s[512];
+  for (int i = threadIdx.x; i < 512; i += 32) s[i] = in[i];
+  __syncwarp();
+  out[threadIdx.x] = s[threadIdx.x + 32];
+""",
+    "all_by_each_warp": """
+  __shared__ float s[64];
+  for (int i = threadIdx.x % 32; i < 64; i += 32) s[i] = in[i];
+  __syncwarp();
+  out[threadIdx.x] = s[63 - threadIdx.x % 32];
+""",
 }
 
 

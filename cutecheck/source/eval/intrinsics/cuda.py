@@ -6,6 +6,7 @@ import re
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
+from cutecheck.model import expr as ex
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import NATURAL, Domain
 from cutecheck.model.integers import domain_of
@@ -23,10 +24,14 @@ BUILTINS = ("threadIdx", "blockIdx", "blockDim", "gridDim")
 
 
 def thread_index(m: Machine, name: str) -> Dyn:
-    """``threadIdx.x`` and the like as a run-time integer with its hardware range."""
+    """``threadIdx.x`` and the like as a run-time integer with its hardware range; a number where the launch says it."""
+    axis = "xyz".index(name[-1])
     if name.startswith("threadIdx"):
-        threads = m.recorder.block_extent("xyz".index(name[-1]))
-        return Dyn.named(name, Domain(0, (threads or 1024) - 1))
+        return Dyn.named(name, Domain(0, (m.recorder.block_extent(axis) or 1024) - 1))
+    shape = m.recorder.block_shape() if name.startswith("blockDim") else ()
+    extent = (*shape, 1, 1)[axis] if shape else None
+    if extent is not None:
+        return Dyn(ex.const(extent))
     return Dyn.named(name, Domain(0 if "Idx" in name else 1, 2**31 - 1))
 
 
