@@ -8,7 +8,6 @@ from functools import partial
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.identity import once
 from cutecheck.source.eval import (
     conversions,
     copies,
@@ -42,6 +41,7 @@ from cutecheck.source.eval.statements.inductions import (
     values_of,
 )
 from cutecheck.source.eval.statements.inert import inert
+from cutecheck.source.eval.statements.loop_text import continues, is_endless, leaves, prints, runs_once, written_once
 from cutecheck.source.eval.statements.passes import walked_passes
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
@@ -60,7 +60,6 @@ from cutecheck.source.eval.values import Object, Reference, Scalar, Value, seria
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
-_PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
 _MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
 _COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
@@ -115,7 +114,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
 
 def _counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
     """Run a loop without steps that sets variables around it, in a kernel run pass by pass, if it is told how often."""
-    if node.kind == "foreach" or _once(node) or not m.dialect.block_scope:
+    if node.kind == "foreach" or runs_once(node) or not m.dialect.block_scope:
         return None
     mark = m.journal.mark()
     inner = Env(env, "block")
@@ -134,7 +133,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         m.run(node.init, inner)
     if node.kind == "foreach":
         return _foreach(m, node, inner)
-    if _once(node):
+    if runs_once(node):
         return broken_off(m, node.body, node.span, inner)
     replay = m.recorder.acts()
     if replay is not None and id(node) in m.recorder.eventful:
@@ -142,7 +141,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         if done is None:
             replay.end()
         return done
-    if m.dialect.unrolls(m, env) and not _prints(node):
+    if m.dialect.unrolls(m, env) and not prints(node):
         done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:
             return done
@@ -164,7 +163,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
             return _walk_all(m, node, env, inner, quiet, None)
     except RunsOnceError:
         m.journal.undo(mark)
-        return m.run(_written_once(node), inner)  # type: ignore[no-any-return]
+        return m.run(written_once(node), inner)  # type: ignore[no-any-return]
 
 
 def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, induction: Induction | None) -> Done:
@@ -196,7 +195,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if asks and m.recorder.rehearsal:
             loop.ends = not loop.ways and (done in (Done.RETURN, Done.BREAK) or ends())
 
-    asks = m.dialect.block_scope and induction is None and not _continues(node.body)
+    asks = m.dialect.block_scope and induction is None and not continues(node.body)
 
     def ends() -> bool:
         """Whether the condition is false after an iteration, whichever one it is."""
@@ -215,7 +214,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
 
-    if trips is None and _leaves(node.body) and not _continues(node.body):
+    if trips is None and leaves(node.body) and not continues(node.body):
         trips = 1
     going = not asks_again(node)
     _walk(m, iteration, loop, lambda: ended[-1] is Done.NORMAL, trips, quiet and not loop.cells, going)
@@ -223,57 +222,6 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         after = some(m, induction.name, induction.after, varies(start) or loop.parts)
         m.journal.set(inner.vars, induction.name, Scalar(after, start.ctype) if isinstance(start, Scalar) else after)
     return Done.MAYBE if ended[-1] in (Done.RETURN, Done.MAYBE) else Done.NORMAL
-
-
-@once
-def _written_once(node: ir.Loop) -> ir.If | ir.Loop:
-    """A loop that ends after its first iteration: ``if (cond) do { body; step; } while (0)``."""
-    never = ir.Lit(False, "bool", node.span)
-    body = node.body if node.step is None else ir.Block((node.body, node.step), node.span)
-    single = ir.Loop("do", None, never, None, None, None, body, node.span)
-    return (
-        single
-        if node.kind == "do" or node.cond is None
-        else ir.If(node.cond, ir.Block((single,), node.span), None, False, node.span)
-    )
-
-
-def _endless(node: ir.Loop) -> bool:
-    """``for (;;)``, ``while (true)``: what its body says ends it."""
-    return node.cond is None or (isinstance(node.cond, ir.Lit) and bool(node.cond.value))
-
-
-def _once(node: ir.Loop) -> bool:
-    """``do { ... } while (0)``, what macros are made of; a ``continue`` of its own is left to loops."""
-    return node.kind == "do" and isinstance(node.cond, ir.Lit) and not node.cond.value and not _continues(node.body)
-
-
-@once
-def _continues(node: Any) -> bool:
-    """Whether a ``continue`` of the loop itself stands in its body."""
-    stack = [node]
-    while stack:
-        at = stack.pop()
-        if isinstance(at, ir.Jump):
-            if at.kind == "continue":
-                return True
-        elif isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif isinstance(at, (ir.Block, ir.If, ir.Switch, ir.Case)):
-            stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
-    return False
-
-
-def _leaves(body: ir.Stmt) -> bool:
-    """Whether a pass of a loop ends with a statement that leaves it: ``while (true) { ...; break; }``."""
-    while isinstance(body, ir.Block) and body.body:
-        body = body.body[-1]
-    return isinstance(body, ir.Return) or (isinstance(body, ir.Jump) and body.kind == "break")
-
-
-def _prints(node: ir.Loop) -> bool:
-    """No constant is made by what prints, also in a constexpr function: it need not be run exactly."""
-    return not _PRINTS.isdisjoint(names_in(node.body))
 
 
 def _walk(
@@ -331,7 +279,7 @@ def _one_by_one(
 
     def idle() -> bool:
         """A run pass by pass has met no step in a loop that only its body ends."""
-        return replay is not None and _endless(node) and len(replay.steps) == known_steps
+        return replay is not None and is_endless(node) and len(replay.steps) == known_steps
 
     for _ in range(most + 1):
         if steps is not None and m.budget.used - begin > steps:
@@ -340,7 +288,7 @@ def _one_by_one(
             replay.long = True
             break
         if not (node.kind == "do" and _ == 0):
-            with rounds.asking(_endless(node)) if rounds is not None else nullcontext():
+            with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
                 known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
             if known is None:
                 m.journal.undo(mark)

@@ -1,0 +1,62 @@
+"""What the text of a loop says of it: whether it ends, runs once, goes on early, prints."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from cutecheck.model.identity import once
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import names_in
+
+_PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
+
+
+@once
+def written_once(node: ir.Loop) -> ir.If | ir.Loop:
+    """A loop that ends after its first iteration: ``if (cond) do { body; step; } while (0)``."""
+    never = ir.Lit(False, "bool", node.span)
+    body = node.body if node.step is None else ir.Block((node.body, node.step), node.span)
+    single = ir.Loop("do", None, never, None, None, None, body, node.span)
+    return (
+        single
+        if node.kind == "do" or node.cond is None
+        else ir.If(node.cond, ir.Block((single,), node.span), None, False, node.span)
+    )
+
+
+def is_endless(node: ir.Loop) -> bool:
+    """``for (;;)``, ``while (true)``: what its body says ends it."""
+    return node.cond is None or (isinstance(node.cond, ir.Lit) and bool(node.cond.value))
+
+
+def runs_once(node: ir.Loop) -> bool:
+    """``do { ... } while (0)``, what macros are made of; a ``continue`` of its own is left to loops."""
+    return node.kind == "do" and isinstance(node.cond, ir.Lit) and not node.cond.value and not continues(node.body)
+
+
+@once
+def continues(node: Any) -> bool:
+    """Whether a ``continue`` of the loop itself stands in its body."""
+    stack = [node]
+    while stack:
+        at = stack.pop()
+        if isinstance(at, ir.Jump):
+            if at.kind == "continue":
+                return True
+        elif isinstance(at, (tuple, list)):
+            stack.extend(at)
+        elif isinstance(at, (ir.Block, ir.If, ir.Switch, ir.Case)):
+            stack.extend(getattr(at, f) for f in ("body", "then", "other", "cases") if hasattr(at, f))
+    return False
+
+
+def leaves(body: ir.Stmt) -> bool:
+    """Whether a pass of a loop ends with a statement that leaves it: ``while (true) { ...; break; }``."""
+    while isinstance(body, ir.Block) and body.body:
+        body = body.body[-1]
+    return isinstance(body, ir.Return) or (isinstance(body, ir.Jump) and body.kind == "break")
+
+
+def prints(node: ir.Loop) -> bool:
+    """No constant is made by what prints, also in a constexpr function: it need not be run exactly."""
+    return not _PRINTS.isdisjoint(names_in(node.body))
