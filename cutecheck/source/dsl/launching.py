@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.cache import digest
 from cutecheck.facts import Span
 from cutecheck.model.units import Bytes
-from cutecheck.source.dsl import modules
+from cutecheck.source.dsl import defining, modules
 from cutecheck.source.dsl.functions import device_arguments, run
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.replays import replay
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
-def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> str:
+def _configure(m: Machine, decl: ir.Function, symbol: str, call: KernelCall, dims: tuple[int | None, ...]) -> str:
     """Number this launch, and give a digest of it: those of equal objects with one block and constants are one.
 
     Buffers and copies of several configurations are several, as for the instances of a template.
     """
     given = tuple(_brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
     made = digest(repr((f"{decl.span}", given, dims)))
-    seen = modules.state(m).setdefault("configurations", {}).setdefault(id(decl), [])
+    seen = modules.state(m).setdefault("configurations", {}).setdefault(symbol, [])  # of functions of one name, together
     if made not in seen:
         seen.append(made)
     modules.state(m).setdefault("launched", {})[id(decl)] = seen.index(made) + 1
@@ -115,10 +115,12 @@ def _walk(
     smem: Bytes | None,
     span: Span,
 ) -> None:
-    made = _configure(m, entry.decl, call, tuple(dims))
-    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
+    owner = defining.owner(m, entry.decl)
+    bare = calls.instance_symbol(entry, entry.decl, (), owner)
+    made = _configure(m, entry.decl, bare, call, tuple(dims))
+    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl), owner)
     if not m.recorder.open:
-        configured(m)[symbol] = (calls.instance_symbol(entry, entry.decl, ()), made)
+        configured(m)[symbol] = (bare, made)
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     m.recorder.launched(symbol, span, threads, smem)
