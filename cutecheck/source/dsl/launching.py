@@ -96,7 +96,7 @@ def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Valu
             constant(kwargs.get("smem")),
         ]
     )
-    return None if found is None else (m.arch, certain, found)
+    return None if found is None else (m.arch, certain, m.attempts is not None, found)
 
 
 def _shared_memory(kwargs: dict[str, Value]) -> Bytes | None:
@@ -123,7 +123,7 @@ def _walk(
         configured(m)[symbol] = (bare, made)
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
-    m.recorder.launched(symbol, span, threads, smem)
+    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)

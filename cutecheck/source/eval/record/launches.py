@@ -136,7 +136,9 @@ class LaunchRecorder(RecorderState):
         dims = self.pending[-1][3] if self.pending else None
         return dims if dims is not None else (threads,) if isinstance(threads, int) else ()
 
-    def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
+    def launched(
+        self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False
+    ) -> None:
         dims = self.pending[-1][3] if self.pending else None
         if isinstance(block, int):
             self._threads[symbol] = block
@@ -148,6 +150,8 @@ class LaunchRecorder(RecorderState):
         before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
         grid = before.grid if before is not None else self.pending[-1][4] if self.pending else ()
         unbound = self.open and span.is_python and (before is None or before.unbound)
+        tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(
-            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound,
+            tried=tried,
         )  # fmt: skip
