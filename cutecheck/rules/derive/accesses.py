@@ -24,7 +24,7 @@ from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
 from cutecheck.records import record
 from cutecheck.rules.derive.blocks import several
-from cutecheck.rules.derive.lanes import active
+from cutecheck.rules.derive.lanes import active, coming_warps
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, Plain, as_layout, contiguous_elements, peel, plain, split_run
 
@@ -254,6 +254,8 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     first = first_thread(tensor)
     if isinstance(first, str):
         return first
+    if not first and not isinstance(event.tiled, TiledCopy):
+        first, threads = coming_warps(event, thread_count(event) or threads)
     if first:
         outer, parts = shifted(outer, first), parts_from(parts, first)
     inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
