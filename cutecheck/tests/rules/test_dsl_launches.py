@@ -148,3 +148,57 @@ def test_a_product_without_operands(tmp_path: Path) -> None:
     path.write_text(ADD.replace("MODE", "0").replace("    cute.copy(atom, regs", GEMM + "    cute.copy(atom, regs"))
     made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not made.failures and not made.errors
+
+
+TWO_CLASSES = """
+import cutlass
+import cutlass.cute as cute
+
+class Forward:
+    def __init__(self, rows):
+        self.rows = rows
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    @cute.kernel
+    def kernel(self):
+        smem = cutlass.utils.SmemAllocator()
+        x = smem.allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 1024)), byte_alignment=16)
+        cute.autovec_copy(x[0, None], cute.make_rmem_tensor((1024,), cutlass.Float16))
+
+class Backward:
+    def __init__(self, rows):
+        self.rows = rows
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    @cute.kernel
+    def kernel(self):
+        smem = cutlass.utils.SmemAllocator()
+        y = smem.allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 1024)), byte_alignment=16)
+        cute.autovec_copy(y[0, None], cute.make_rmem_tensor((1024,), cutlass.Float16))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kernels"),
+    [
+        ("for rows in (32, 48, 64):\n    Forward(rows)()\n    Backward(rows)()", []),  # 64 KB to 128 KB, each its own
+        ("Forward(64)()\nBackward(96)()", ["kernel::Backward::kernel"]),
+        ("try:\n    Forward(96)()\nexcept Exception:\n    print('too large')", []),  # which the program reckons with
+        ("try:\n    Forward(96)()\nexcept Exception:\n    pass\nForward(96)()", ["kernel::Forward::kernel"]),
+        ("Forward(96)()\ntry:\n    Forward(96)()\nexcept Exception:\n    pass", ["kernel::Forward::kernel"]),
+        ("try:\n    Forward(96)()\nfinally:\n    print('done')", ["kernel::Forward::kernel"]),
+    ],
+)
+def test_what_a_block_allocates_is_of_one_kernel(body: str, kernels: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(TWO_CLASSES + body + "\n")
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT702",)))
+    assert [f.enclosing for f in report.findings] == kernels and not report.errors
+    assert all("196608 bytes" in f.message for f in report.findings)
