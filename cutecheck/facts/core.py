@@ -181,8 +181,8 @@ class Launch:
 
     ``origin`` attribute: ``cudaFuncSetAttribute`` allows the kernel ``smem_bytes`` of dynamic shared memory; the kernel
     is empty where it could not be told. ``guards`` are run-time conditions around the launch, ``grid`` its blocks along
-    x, y, z; empty where one of them is not known. ``tried``: each time in a ``try`` of Python, which has something to do
-    where the DSL or the driver refuses it.
+    x, y, z; empty where one of them is not known. ``tried``: each time in a ``try`` of Python, which goes on where
+    the DSL or the driver refuses it.
     """
 
     kernel: str

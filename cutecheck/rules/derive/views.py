@@ -9,8 +9,8 @@ from dataclasses import replace
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model.algebra import select
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.inttuple import flatten_to_tuple
 from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.inttuple import flatten_to_tuple
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove import Outcome, make_obligation
 from cutecheck.model.prove.properties import THREAD, LayoutEqual

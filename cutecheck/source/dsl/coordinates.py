@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.model import algebra as alg
-from cutecheck.model.inttuple import leaves
 from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.intrinsics.registry import Call
 from cutecheck.source.eval.values import TensorVal

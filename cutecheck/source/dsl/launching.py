@@ -29,7 +29,9 @@ def _configure(m: Machine, decl: ir.Function, symbol: str, call: KernelCall, dim
     """
     given = tuple(_brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
     made = digest(repr((f"{decl.span}", given, dims)))
-    seen = modules.state(m).setdefault("configurations", {}).setdefault(symbol, [])  # of functions of one name, together
+    seen = (
+        modules.state(m).setdefault("configurations", {}).setdefault(symbol, [])
+    )  # of functions of one name, together
     if made not in seen:
         seen.append(made)
     modules.state(m).setdefault("launched", {})[id(decl)] = seen.index(made) + 1

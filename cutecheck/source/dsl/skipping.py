@@ -1,4 +1,4 @@
-"""Tests that are not run: marks of pytest and decorators of unittest with what they ask, and what a test says inside."""
+"""Tests that are not run: marks of pytest, decorators of unittest, and what a test says inside."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def leaves_out(mark: Value) -> bool:
     """Whether a mark, or one of several, is one of a test that is not run."""
     if isinstance(mark, (list, tuple)):
         return any(map(leaves_out, mark))
-    return isinstance(mark, Builtin) and (mark.name == "pytest.mark.skip" or (mark.name == _MARK and mark.self_ is True))
+    return isinstance(mark, Builtin) and (
+        mark.name == "pytest.mark.skip" or (mark.name == _MARK and mark.self_ is True)
+    )
 
 
 # -------------------------------------------------------------------- inside a test

@@ -248,8 +248,8 @@ def _handler(s: Source, node: Node) -> ir.Handler:
 
 _REFUSED = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
 _LEAVES = frozenset({  # calls that raise an exception, always
-    "sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.xfail", "pytest.fail", "pytest.exit", "self.skipTest",
-    "self.fail",
+    "sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.xfail", "pytest.fail", "pytest.exit",
+    "self.skipTest", "self.fail",
 })  # fmt: skip
 
 

@@ -54,7 +54,9 @@ def test_by_a_mark():
 def test_never():
     cute.make_layout(5)
 
-@pytest.mark.parametrize("rows", [6, pytest.param(7, marks=only_10), pytest.param(8, marks=[pytest.mark.skip(reason="slow")])])
+@pytest.mark.parametrize("rows", [
+    6, pytest.param(7, marks=only_10), pytest.param(8, marks=[pytest.mark.skip(reason="slow")]),
+])
 def test_rows(rows):
     cute.make_layout(rows)
 
