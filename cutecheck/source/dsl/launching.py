@@ -61,7 +61,7 @@ def configured(m: Machine) -> dict[str, tuple[str, str]]:
 def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
     block = kwargs.get("block")
-    dims = [constant(v) for v in block] if isinstance(block, (tuple, list)) else [constant(block)]
+    dims, grid = _extents(block), _extents(kwargs.get("grid"))
     threads: int | None = 1
     for d in dims:
         threads = None if threads is None or d is None else threads * d
@@ -75,13 +75,18 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, threads, _shared_memory(kwargs), span)
+        _walk(m, call, entry, dims, grid, threads, _shared_memory(kwargs), span)
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
     if like is not None and like == _likeness(m, call, entry, kwargs):  # what changes its arguments is walked each time
         walks[like] = frozenset(reached)
     return None
+
+
+def _extents(given: Value) -> list[int | None]:
+    """The extents of a grid or block along x, y, z, as far as they are numbers."""
+    return [constant(v) for v in given] if isinstance(given, (tuple, list)) else [constant(given)]
 
 
 def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Value]) -> Hashable | None:
@@ -95,6 +100,7 @@ def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Valu
             call.args,
             call.kwargs,
             kwargs.get("block"),
+            _extents(kwargs.get("grid")),
             constant(kwargs.get("smem")),
         ]
     )
@@ -113,6 +119,7 @@ def _walk(
     call: KernelCall,
     entry: Entry,
     dims: list[int | None],
+    grid: list[int | None],
     threads: int | None,
     smem: Bytes | None,
     span: Span,
@@ -126,6 +133,7 @@ def _walk(
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None)
+    m.recorder._grids[symbol] = tuple(grid)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)

@@ -202,3 +202,27 @@ def test_what_a_block_allocates_is_of_one_kernel(body: str, kernels: list[str], 
     report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT702",)))
     assert [f.enclosing for f in report.findings] == kernels and not report.errors
     assert all("196608 bytes" in f.message for f in report.findings)
+
+
+def test_a_witness_is_a_block_of_the_grid(tmp_path: Path) -> None:
+    """Four blocks, each of which takes one word of the four that a thread strides over."""
+    text = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+@cute.kernel
+def add(a: cute.Tensor):
+    regs = cute.make_rmem_tensor((1,), cutlass.Float32)
+    cute.autovec_copy(a[None, cute.arch.thread_idx()[0], cute.arch.block_idx()[0]], regs)
+
+@cute.jit
+def host(a: cute.Tensor):
+    add(a).launch(grid=[a.shape[2], 1, 1], block=[a.shape[1], 1, 1])
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float32, (1, 256, 4), stride_order=(2, 1, 0), assumed_align=256))
+"""
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    [found] = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT104",))).findings
+    assert "touches 16 sectors" in found.message  # a fifth block would start in the middle of one

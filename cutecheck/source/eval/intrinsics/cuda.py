@@ -27,7 +27,8 @@ def thread_index(m: Machine, name: str) -> Dyn:
     if name.startswith("threadIdx"):
         threads = m.recorder.block_extent("xyz".index(name[-1]))
         return Dyn.named(name, Domain(0, (threads or 1024) - 1))
-    return Dyn.named(name, Domain(0 if "Idx" in name else 1, 2**31 - 1))
+    blocks = m.recorder.grid_extent("xyz".index(name[-1])) if name.startswith("blockIdx") else None
+    return Dyn.named(name, Domain(0 if "Idx" in name else 1, (blocks or 2**31) - 1))
 
 
 def thread_number(m: Machine) -> Dyn:

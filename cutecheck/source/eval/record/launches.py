@@ -74,6 +74,11 @@ class LaunchRecorder(RecorderState):
             return self.block_threads() if axis == 0 else None
         return dims[axis] if axis < len(dims) else 1
 
+    def grid_extent(self, axis: int) -> int | None:
+        """Blocks of the grid along x, y or z, where each run of the kernel is of one launch."""
+        extents = self._grids.get(self.frame.kernel, ()) if self.frame is not None else ()
+        return extents[axis] if axis < len(extents) else None
+
     def kernel(self, m: Machine, fn: ir.Function, env: Env) -> None:
         """A kernel is entered: its launch bounds say how many threads at most."""
         if not fn.launch_bounds or self.frame is None:
