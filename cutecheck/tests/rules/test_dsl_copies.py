@@ -269,6 +269,7 @@ def test_a_copy_is_judged_by_the_warps_that_come_to_it(warps: str, row: str, cou
     [it] = found(SOME_WARPS.replace("WARPS", warps).replace("ROW", row), tmp_path, "sm_90a")
     assert it.code == "CUT104" and "touches 16 sectors" in it.message and f"{count} warps" in it.help
 
+
 APART = (
     HEAD
     + """
