@@ -185,7 +185,8 @@ class Launch:
 
     ``origin`` attribute: ``cudaFuncSetAttribute`` allows the kernel ``smem_bytes`` of dynamic shared memory; the kernel
     is empty where it could not be told. ``guards`` are run-time conditions around the launch, ``grid`` its blocks along
-    x, y, z; empty where one of them is not known.
+    x, y, z; empty where one of them is not known. ``tried``: each time in a ``try`` of Python, which goes on where
+    the DSL or the driver refuses it.
     """
 
     kernel: str
@@ -198,6 +199,7 @@ class Launch:
     guards: tuple[Guard, ...] = ()
     grid: tuple[Int, ...] = ()
     unbound: bool = False  # by code of the DSL that was looked at with arguments that nothing binds
+    tried: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Injective
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import static_layout
-from cutecheck.rules.derive.views import View, comparable, compared, views_of
+from cutecheck.rules.derive.views import View, comparable, compared, rearranged, views_of
 
 
 class SameBufferSameLayout(Rule):
@@ -38,7 +38,8 @@ class SameBufferSameLayout(Rule):
         one layout type for both, or a transposed view of it: composition(SwizzledTile{}, Layout<...>{})
 
     Assumptions
-        Only tiles of one shape are compared; sub-tiles, stages at other offsets and transposed views are not reported.
+        Only tiles of one shape are compared; sub-tiles, stages at other offsets and transposed views are not reported,
+        nor views that have the same elements under the same swizzle in another order: threads exchange values so.
         Elements stored one by one outside ``copy`` are not seen.
 
     Fix
@@ -160,6 +161,8 @@ class SameBufferSameLayout(Rule):
             others = [v for v in known if v.written and comparable(v, read)]
             outcomes = [outcome for other in others for outcome in compared(other, read, context)]
             if not outcomes or any(o.verdict is not Verdict.REFUTED for o in outcomes):
+                continue
+            if any(rearranged(other.layout, read.layout) for other in others):
                 continue
             other = others[0]
             yield self.finding(

@@ -13,7 +13,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.model.units import ByteCount, Bytes
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.guards import asks_device
-from cutecheck.rules.derive.launches import allocated, in_dynamic, kernel_name
+from cutecheck.rules.derive.launches import allocated, in_dynamic, kernel_name, only_tried
 from cutecheck.rules.derive.limits import STATIC_SMEM, smem_limit, static_smem
 
 
@@ -40,7 +40,8 @@ class SmemCapacity(Rule):
 
     Assumptions
         Buffers that the kernel places itself inside one dynamic allocation are not counted twice: aliasing members are
-        one buffer. Where nobody asked for an architecture, a block may have the 227 KB of sm_90.
+        one buffer. A kernel of the DSL that is only launched inside a ``try`` is one that may be refused. Where nobody
+        asked for an architecture, a block may have the 227 KB of sm_90.
 
     Fix
         Fewer stages, a smaller tile, buffers that share storage in turn, or dynamic shared memory for static arrays.
@@ -80,7 +81,7 @@ class SmemCapacity(Rule):
         group = [
             b for b in context.index.buffers_in.get((buffer.enclosing, buffer.arch), []) if b.size_bytes is not None
         ]
-        if limit is None or not group or group[0] is not buffer:
+        if limit is None or not group or group[0] is not buffer or only_tried(buffer, context):
             return
         group = list({b.span: b for b in group}.values())  # one member of the objects of several kernels
         fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
@@ -101,6 +102,8 @@ class SmemCapacity(Rule):
     def on_launch(self, launch: Launch, context: Context) -> Iterable[Finding]:
         limit = _limit(launch.arch, context)
         if launch.origin != "launch" or limit is None or launch.smem_bytes is None or asks_device(launch.guards):
+            return
+        if launch.tried:
             return
         payload = Holds((Condition(Rel.LE, as_expr(launch.smem_bytes), as_expr(limit)),), "shared memory of the launch")
         outcome = context.prove(make_obligation(payload, arch=launch.arch, span=launch.span))

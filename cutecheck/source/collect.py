@@ -108,8 +108,9 @@ def _launch(s: Launch) -> tuple[object, ...]:
 
 def _add_launch(s: Launch, out: Collected) -> None:
     old = out.launches.setdefault(_launch(s), s)
-    if old.unbound and not s.unbound:
-        out.launches[_launch(s)] = s
+    kept = s if old.unbound and not s.unbound else old
+    tried = old.tried and s.tried
+    out.launches[_launch(s)] = kept if kept.tried == tried else replace(kept, tried=tried)
 
 
 def bound_launches(out: Collected) -> list[Launch]:

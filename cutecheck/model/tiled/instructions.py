@@ -12,6 +12,7 @@ from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.units import Bits
 from cutecheck.records import record
 
+COMMON_VECTOR = "common vector"  # of the `extra` of an atom: it moves what is adjacent on both sides, in any modes
 Side = Literal["src", "dst"]
 Kind = Literal["ld", "st", "ldmatrix", "stmatrix", "cp.async.ca", "cp.async.cg"]
 _MATRIX = re.compile(r"^(ldmatrix|stmatrix)\.sync\.aligned\.(?:m(\d+)n(\d+)\.)?(?:x(\d))?")

@@ -20,11 +20,11 @@ from cutecheck.model.ints import Int, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
 from cutecheck.model.tiled import TiledCopy
-from cutecheck.model.tiled.instructions import Instruction, Side, automatic_bits, instruction
+from cutecheck.model.tiled.instructions import COMMON_VECTOR, Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
 from cutecheck.records import record
 from cutecheck.rules.derive.blocks import several
-from cutecheck.rules.derive.lanes import active
+from cutecheck.rules.derive.lanes import active, coming_warps
 from cutecheck.rules.derive.slices import counted, first_thread, parts_from, shifted
 from cutecheck.rules.derive.vectors import Mode, Plain, as_layout, contiguous_elements, peel, plain, split_run
 
@@ -130,6 +130,12 @@ def side_instruction(event: Event, side: Side) -> Instruction | None:
         limit = Bits(next((int(a) for a in map(str, atom.args) if a.isdigit()), 128))
         return replace(found, bits=limit)
     return found
+
+
+def _by_common_vector(event: Event) -> bool:
+    """``autovec_copy`` of the DSL moves elements that are adjacent on both sides, wherever their modes stand."""
+    atom = atom_of(event.tiled)
+    return atom is not None and any(k == COMMON_VECTOR for k, _ in atom.extra)
 
 
 def _assumes_alignment(event: Event) -> bool:
@@ -254,14 +260,17 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     first = first_thread(tensor)
     if isinstance(first, str):
         return first
+    if not first and not isinstance(event.tiled, TiledCopy):
+        first, threads = coming_warps(event, thread_count(event) or threads)
     if first:
         outer, parts = shifted(outer, first), parts_from(parts, first)
     inside = parts.swizzle is not None and parts.swizzle.unit is SwizzleUnit.ELEMENT
     count = bits_to_elements(width, tensor.dtype.bits)
-    split = split_run(parts.modes, count) if used.automatic else peel(parts.modes, count)
+    anywhere = used.automatic or _by_common_vector(event)
+    split = split_run(parts.modes, count) if anywhere else peel(parts.modes, count)
     if split is None:
         return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
-    broken = not used.automatic and contiguous_elements(split[0]) < count  # no vector, wherever it starts
+    broken = not anywhere and contiguous_elements(split[0]) < count  # no vector, wherever it starts
     if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken and not _apart(outer, parts):
         return f"`{tensor.name}` starts inside a period of its swizzle"
     base, base_known = _base(tensor)

@@ -12,7 +12,7 @@ from cutecheck.model.expr import Domain, Expr, Op, const, op, var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.domains import condition_value, opaque_names
 from cutecheck.model.prove.properties import THREAD
-from cutecheck.rules.derive.blocks import numbered
+from cutecheck.rules.derive.blocks import numbered, several
 
 _LANE = re.compile(r"thread|tid|lane|elect|warp", re.IGNORECASE)
 _SINGLE = ("==", "elect", "%", "thread0", "thread(")  # thread0() and thread(t, b) of cute/util/debug.hpp
@@ -141,6 +141,13 @@ def active(event: Event) -> tuple[Condition, ...]:
         elif of_thread(guard):
             found += [numbered(c, event.block) for c in conditions(guard) or ()]
     return tuple(dict.fromkeys(found))
+
+
+def coming_warps(event: Event, threads: int) -> tuple[int, int]:
+    """The first thread of the warps that guards let come, and how many threads these have, where they lie together."""
+    known = [g for g in event.guards if _by_warps(g)]
+    found = neighbours(known, threads) if known and threads % WARP == 0 and not several(event.block) else None
+    return (0, threads) if found is None else (found[0], found[1] - found[0] + 1)
 
 
 def undecided(event: Event) -> bool:

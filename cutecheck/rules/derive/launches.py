@@ -19,6 +19,12 @@ def kernel_name(launch: Launch) -> str:
     return launch.kernel.split("<")[0]
 
 
+def only_tried(buffer: SmemBuffer, context: Context) -> bool:
+    """Whether each launch of the kernel that has the buffer is one that the program expects to fail here or there."""
+    found = [x for x in context.index.launches_of.get(buffer.enclosing, []) if x.arch in ("", buffer.arch)]
+    return bool(found) and all(x.tried for x in found)
+
+
 def dynamic_bytes(buffer: SmemBuffer, context: Context) -> int | None:
     """Bytes of dynamic shared memory of every launch of the kernel that has the buffer, the least; None: open.
 

@@ -9,8 +9,9 @@ from dataclasses import replace
 from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model.algebra import select
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import as_expr
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.inttuple import flatten_to_tuple
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove import Outcome, make_obligation
 from cutecheck.model.prove.properties import THREAD, LayoutEqual
 from cutecheck.records import record
@@ -82,6 +83,50 @@ def compared(written: View, read: View, context: Context) -> Iterator[Outcome]:
             make_obligation(payload, (written.event.event_id, read.event.event_id), arch=read.event.arch,
                             span=read.event.span)
         )  # fmt: skip
+
+
+def rearranged(a: AnyLayout, b: AnyLayout) -> bool:
+    """Whether two static layouts have the same elements at the same places under one swizzle, in another order.
+
+    Threads that pass values to each other write by one order and read by the other: that can be meant, as for the
+    exchanges of a transform, whereas another swizzle or padding leaves elements at places that nobody wrote.
+    """
+    (swizzle, plain), (other, plain_too) = _parts(a), _parts(b)
+    if plain is None or plain_too is None or swizzle != other:
+        return False
+    places = _places(plain)
+    return places is not None and places == _places(plain_too)
+
+
+def _parts(layout: AnyLayout) -> tuple[object, Layout | None]:
+    """What moves places about, None for nothing, and the layout under it."""
+    if isinstance(layout, Layout):
+        return None, layout
+    if not isinstance(layout.b, Layout):
+        return None, None
+    nothing = isinstance(layout.a, Swizzle) and layout.a.bits == 0 and layout.offset == 0
+    return (None if nothing else (layout.a, layout.offset)), layout.b
+
+
+def _places(layout: Layout) -> tuple[tuple[int, int], ...] | None:
+    """The places of a layout of positive strides as extents and strides, the smallest first, what is alike joined."""
+    sizes, strides = flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride)
+    if len(sizes) != len(strides):
+        return None
+    found: list[tuple[int, int]] = []
+    for size, stride in sorted(zip(map(known_value, sizes), map(known_value, strides), strict=True), key=_by_stride):
+        if size is None or stride is None or stride < 0:
+            return None
+        if found and found[-1][0] * found[-1][1] == stride:
+            found[-1] = (found[-1][0] * size, found[-1][1])
+        elif size != 1:
+            found.append((size, stride))
+    return tuple(found)
+
+
+def _by_stride(mode: tuple[int | None, int | None]) -> tuple[int, int]:
+    size, stride = mode
+    return (-1 if stride is None else stride, -1 if size is None else size)
 
 
 def _turned(layout: AnyLayout, order: tuple[int, ...]) -> AnyLayout | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import enumerations, metaclasses
+from cutecheck.source.dsl import enumerations, metaclasses, modules
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.classes import ENUMS, SETTER
 from cutecheck.source.dsl.statements import spelled
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _CHILDREN = "subclasses"
+_OWNERS = "classes of methods"
 
 
 def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> Value:
@@ -73,6 +74,12 @@ def _named(m: Machine, inst: ClassInst, span: Span) -> None:
             asked(m, value, "__set_name__", [inst, name], span)
 
 
+def owner(m: Machine, fn: ir.Function) -> str:
+    """The name of the class of a method: methods of two classes in a module are not one function."""
+    found: str = modules.state(m).get(_OWNERS, {}).get(id(fn), "")
+    return found
+
+
 def _is_enum(base: Value) -> bool:
     if isinstance(base, BuiltinType):
         return base.name in ENUMS
@@ -82,6 +89,7 @@ def _is_enum(base: Value) -> bool:
 def _member(m: Machine, inst: ClassInst, member: ir.Decl, unit: ir.Unit) -> None:
     space = inst.env.vars
     if isinstance(member, ir.Function):
+        modules.state(m).setdefault(_OWNERS, {})[id(member)] = inst.name
         from cutecheck.source.dsl.flow import closed
 
         given = closed(m, member.params, inst.env)

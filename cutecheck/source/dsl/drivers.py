@@ -11,6 +11,7 @@ from cutecheck.source.dsl import classes, functions, modules, uncalled
 from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
+from cutecheck.source.dsl.skipping import Skipped
 from cutecheck.source.dsl.values import SPREAD
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.budget import Budget
@@ -60,15 +61,20 @@ class Driver:
         span = Span(path, 1, 1, 1, 1)
         name = modules.module_name(path)
         scope: list[Scope] = []
-        self.guard(lambda: scope.append(modules.load(self.machine, name, file, main=True)), span, keep=True)
+        if self.guard(lambda: scope.append(modules.load(self.machine, name, file, main=True)), span, keep=True):
+            return
         if not scope:
             key = "__main__ " + name
-            found = modules.state(self.machine)["scopes"].get(key)
-            if found is None:
+            known = modules.state(self.machine)["scopes"].get(key)
+            if known is None:
                 return
-            scope.append(found)
+            scope.append(known)
         tests: list[tuple[Span, list[Callable[[], object]]]] = []
-        self.guard(lambda: tests.extend(Tests.of(self.machine, scope[0], file).all()), span)
+        found: list[Tests] = []
+        self.guard(lambda: found.append(Tests.of(self.machine, scope[0], file)), span)
+        if any(t.left_out() for t in found):  # what its helpers do is of its tests
+            return
+        self.guard(lambda: tests.extend(found[0].all() if found else ()), span)
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
             for at, calls in tests:
                 if turn < len(calls):
@@ -131,17 +137,21 @@ class Driver:
         entry = fn.entries[0]
         self.guard(lambda: functions.run(self.machine, fn, entry, args, {}, decl.span), decl.span, keep)
 
-    def guard(self, run: object, span: Span, keep: bool = False) -> None:
+    def guard(self, run: object, span: Span, keep: bool = False) -> bool:
+        """Whether what was run said that it is to be skipped."""
         m = self.machine
+        skipped = False
         if self.spent > self.limits.steps_per_root:
             self._note(span)
-            return
+            return False
         m.budget.restart()
         mark = m.journal.mark()
         frame = m.recorder.frame
         try:
             with following_dsl():
                 run()  # type: ignore[operator]
+        except Skipped:
+            skipped = True
         except BudgetExceeded as error:
             self.cut.append(Unknown(str(error), span))
         except RecursionError:
@@ -153,6 +163,7 @@ class Driver:
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
+        return skipped
 
 
 __all__ = ["ClassInst", "Driver", "classes"]

@@ -317,9 +317,14 @@ def _filter(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     return kept
 
 
-@builtin("print", "breakpoint", "setattr_", "os.makedirs", "sys.exit", "warnings.warn", "exit")
+@builtin("print", "breakpoint", "setattr_", "os.makedirs", "warnings.warn")
 def _nothing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return None
+
+
+@builtin("sys.exit", "exit", "quit", "os._exit")
+def _exit(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return BuiltinType("SystemExit")  # what the statement raises
 
 
 @builtin("contextlib.nullcontext")

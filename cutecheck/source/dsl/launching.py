@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.cache import digest
 from cutecheck.facts import Span
 from cutecheck.model.units import Bytes
-from cutecheck.source.dsl import modules
+from cutecheck.source.dsl import defining, modules
 from cutecheck.source.dsl.functions import device_arguments, run
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.replays import replay
@@ -22,14 +22,16 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 
-def _configure(m: Machine, decl: ir.Function, call: KernelCall, dims: tuple[int | None, ...]) -> str:
+def _configure(m: Machine, decl: ir.Function, symbol: str, call: KernelCall, dims: tuple[int | None, ...]) -> str:
     """Number this launch, and give a digest of it: those of equal objects with one block and constants are one.
 
     Buffers and copies of several configurations are several, as for the instances of a template.
     """
     given = tuple(_brief(a) for a in (*call.args, *(v for _, v in call.kwargs)))
     made = digest(repr((f"{decl.span}", given, dims)))
-    seen = modules.state(m).setdefault("configurations", {}).setdefault(id(decl), [])
+    seen = (
+        modules.state(m).setdefault("configurations", {}).setdefault(symbol, [])
+    )  # of functions of one name, together
     if made not in seen:
         seen.append(made)
     modules.state(m).setdefault("launched", {})[id(decl)] = seen.index(made) + 1
@@ -59,7 +61,7 @@ def configured(m: Machine) -> dict[str, tuple[str, str]]:
 def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
     block = kwargs.get("block")
-    dims = [constant(v) for v in block] if isinstance(block, (tuple, list)) else [constant(block)]
+    dims, grid = _extents(block), _extents(kwargs.get("grid"))
     threads: int | None = 1
     for d in dims:
         threads = None if threads is None or d is None else threads * d
@@ -73,13 +75,18 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, threads, _shared_memory(kwargs), span)
+        _walk(m, call, entry, dims, grid, threads, _shared_memory(kwargs), span)
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
     if like is not None and like == _likeness(m, call, entry, kwargs):  # what changes its arguments is walked each time
         walks[like] = frozenset(reached)
     return None
+
+
+def _extents(given: Value) -> list[int | None]:
+    """The extents of a grid or block along x, y, z, as far as they are numbers."""
+    return [constant(v) for v in given] if isinstance(given, (tuple, list)) else [constant(given)]
 
 
 def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Value]) -> Hashable | None:
@@ -93,10 +100,11 @@ def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Valu
             call.args,
             call.kwargs,
             kwargs.get("block"),
+            _extents(kwargs.get("grid")),
             constant(kwargs.get("smem")),
         ]
     )
-    return None if found is None else (m.arch, certain, found)
+    return None if found is None else (m.arch, certain, m.attempts is not None, found)
 
 
 def _shared_memory(kwargs: dict[str, Value]) -> Bytes | None:
@@ -111,17 +119,21 @@ def _walk(
     call: KernelCall,
     entry: Entry,
     dims: list[int | None],
+    grid: list[int | None],
     threads: int | None,
     smem: Bytes | None,
     span: Span,
 ) -> None:
-    made = _configure(m, entry.decl, call, tuple(dims))
-    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl))
+    owner = defining.owner(m, entry.decl)
+    bare = calls.instance_symbol(entry, entry.decl, (), owner)
+    made = _configure(m, entry.decl, bare, call, tuple(dims))
+    symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl), owner)
     if not m.recorder.open:
-        configured(m)[symbol] = (calls.instance_symbol(entry, entry.decl, ()), made)
+        configured(m)[symbol] = (bare, made)
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
-    m.recorder.launched(symbol, span, threads, smem)
+    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None)
+    m.recorder._grids[symbol] = tuple(grid)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)

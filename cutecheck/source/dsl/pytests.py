@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.dsl import classes, functions, modules
+from cutecheck.source.dsl import classes, functions, modules, skipping
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.pytest_options import config
 from cutecheck.source.dsl.statements import spelled
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _PARAM = "pytest.param of"
+_LEFT_OUT = "pytest.param of what is not run"
 _MARK = "pytest.mark.parametrize of"
 _GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
     "request", "tmp_path", "tmp_path_factory", "tmpdir", "capsys", "capfd", "caplog", "monkeypatch", "recwarn",
@@ -35,7 +36,7 @@ Choices = dict[tuple[str, ...], list[Value]]
 
 @builtin("pytest.param")
 def _param(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return Builtin(_PARAM, tuple(args))
+    return Builtin(_LEFT_OUT if skipping.leaves_out(kwargs.get("marks")) else _PARAM, tuple(args))
 
 
 @builtin("pytest.mark")
@@ -80,6 +81,8 @@ class Tests:
 
     def all(self) -> Iterator[tuple[Span, list[Callable[[], object]]]]:
         """Each test with its calls: with the first of all values, then with others."""
+        if self.left_out():
+            return
         for value in list(self.scope.env.vars.values()):
             if isinstance(value, FuncSet) and value.entries[0].env.namespace() is self.scope:
                 yield from self._calls(value, None)
@@ -89,13 +92,23 @@ class Tests:
                         if isinstance(member, FuncSet) and classes.find(value, member.name) is member:
                             yield from self._calls(member, value)
 
+    def left_out(self) -> bool:
+        """Whether the module says of all its tests that they are not run."""
+        return skipping.leaves_out(self.scope.env.vars.get("pytestmark"))
+
     def _calls(self, fn: Any, cls: ClassInst | None) -> Iterator[tuple[Span, list[Callable[[], object]]]]:
         decl: ir.Function = fn.entries[0].decl
         if not decl.name.startswith("test"):
             return
         marks = [(d, fn.entries[0].env) for d in decl.decorators]
         marks += [] if cls is None else [(d, cls.entry.env) for d in cls.decl.decorators]
+        of_class = None if cls is None else classes.find(cls, "pytestmark")
+        if skipping.leaves_out(of_class) or skipping.is_left_out(self.m, decl, marks):
+            _is_looked_at(self.m, decl)
+            return
         choices, indirect = self._choices(decl, marks, int(cls is not None))
+        if any(not values for values in choices.values()):
+            return
         named = {n for names in choices for n in names}
         wanted = [p.name for p in decl.params[cls is not None :] if p.default is None and p.kind == "normal"]
         fixtures = self._needed([n for n in wanted if n not in named], cls)
@@ -156,7 +169,7 @@ class Tests:
             names, values = given.get("argnames"), self._listed(given.get("argvalues"), span)
             names = [n.strip() for n in names.split(",")] if isinstance(names, str) else names
             if isinstance(names, (list, tuple)) and values:
-                choices[tuple(names)] = [_plain(v, len(names)) for v in values]
+                choices[tuple(names)] = [_plain(v, len(names)) for v in values if not _left_out(v)]
                 through = given.get("indirect")
                 through = names if through is True else through
                 indirect |= set(through) if isinstance(through, (list, tuple)) else set()
@@ -210,7 +223,9 @@ class Tests:
         mark = _fixture_mark(fixture)
         given = next((a.value for a in mark.args if a.name == "params"), None) if isinstance(mark, ir.Call) else None
         values = None if given is None else self.m.dialect.listed(self.m.eval(given, fixture.entries[0].env))
-        return [_plain(v, 1) for v in values] if isinstance(values, (list, tuple, range)) and len(values) else None
+        if not isinstance(values, (list, tuple, range)) or not len(values):
+            return None
+        return [_plain(v, 1) for v in values if not _left_out(v)]
 
     def _config(self) -> Namespace:
         if self.config is None:
@@ -258,6 +273,13 @@ class Tests:
                 apply(m, classes.attribute(m, owner, method, span), given, {}, span)
 
         def run() -> object:
+            try:
+                return called()
+            except skipping.Skipped:
+                _is_looked_at(m, decl)
+                raise
+
+        def called() -> object:
             obj = None if cls is None else Object(cls)
             for owner, method in ((cls, "setUpClass"), (cls, "setup_class"), (obj, "setUp"), (obj, "setup_method")):
                 if owner is not None:
@@ -275,6 +297,11 @@ class Tests:
             return apply(m, bound, [], given, span)
 
         return run
+
+
+def _is_looked_at(m: Machine, decl: ir.Function) -> None:
+    """A test that is not run is no function that nothing calls."""
+    modules.state(m)["walked"] = {*modules.state(m).get("walked", ()), id(decl)}
 
 
 def _is_tests(cls: ClassInst) -> bool:
@@ -297,6 +324,10 @@ def _fixture_mark(fn: FuncSet) -> ir.Expr | None:
 def _renamed(mark: ir.Expr, name: str) -> str:
     given = next((a.value for a in mark.args if a.name == "name"), None) if isinstance(mark, ir.Call) else None
     return given.value if isinstance(given, ir.Lit) and isinstance(given.value, str) else name
+
+
+def _left_out(value: Value) -> bool:
+    return isinstance(value, Builtin) and value.name == _LEFT_OUT
 
 
 def _plain(value: Value, count: int) -> Value:

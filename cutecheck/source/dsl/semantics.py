@@ -18,6 +18,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     classes,
     containers,
     cute_values,
+    defining,
     elementwise,
     enumerations,
     experimental,
@@ -440,6 +441,9 @@ class DslDialect(Merging):
 
     def configured(self, m: Machine, fn: ir.Function) -> tuple[str, ...]:
         return launching.configuration(m, fn)
+
+    def owner(self, m: Machine, fn: ir.Function) -> str:
+        return defining.owner(m, fn)
 
     def no_value(self, span: Span) -> Value:
         return None

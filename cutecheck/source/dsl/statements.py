@@ -62,7 +62,9 @@ def _expression(s: Source, node: Node) -> Iterator[ir.Stmt]:
         return
     else:
         for part in parts:
-            yield ir.ExprStmt(expression(s, part), s.span(part))
+            found, span = expression(s, part), s.span(part)
+            leaves = isinstance(found, ir.Call) and spelled(found) in _LEAVES
+            yield ir.Raise(found, span) if leaves else ir.ExprStmt(found, span)
 
 
 def _assignment(s: Source, node: Node) -> Iterator[ir.Stmt]:
@@ -245,6 +247,10 @@ def _handler(s: Source, node: Node) -> ir.Handler:
 
 
 _REFUSED = frozenset({"raises", "assertRaises", "assertRaisesRegex"})
+_LEAVES = frozenset({  # calls that raise an exception, always
+    "sys.exit", "exit", "quit", "os._exit", "pytest.skip", "pytest.xfail", "pytest.fail", "pytest.exit",
+    "self.skipTest", "self.fail",
+})  # fmt: skip
 
 
 @lowers("with_statement")

@@ -273,7 +273,7 @@ def run_function(
         may_write(m, fn, args, span, env.self_)
         return Unknown(refused, span)
     shown = tuple(spell(v) for v in arguments(m, fn, env.parent))
-    symbol = instance_symbol(entry, fn, shown + m.dialect.configured(m, fn))
+    symbol = instance_symbol(entry, fn, shown + m.dialect.configured(m, fn), m.dialect.owner(m, fn))
     frame = Frame(
         symbol,
         fn,
@@ -363,11 +363,12 @@ def _run_body(
     finish(m, frame.exits, span, not unless_left(m, lambda: m.run(body, env), frame.exits))
 
 
-def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...]) -> str:
+def instance_symbol(entry: Entry, fn: ir.Function, shown: tuple[str, ...], owner: str = "") -> str:
     cls = entry.env.cls
     scope = entry.env.namespace()
     prefix = class_name(cls) if cls is not None else (scope.path if scope is not None else "")
     name = f"{fn.name}<{','.join(shown)}>" if shown else fn.name
+    name = f"{owner}::{name}" if owner else name
     return f"{prefix}::{name}" if prefix else name
 
 

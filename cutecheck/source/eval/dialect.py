@@ -120,6 +120,10 @@ class Hooks:
         """What tells this run of a kernel from others of it, besides template arguments."""
         return ()
 
+    def owner(self, m: Machine, fn: ir.Function) -> str:
+        """The class of a method, where its environment is not one of the class."""
+        return ""
+
     def no_value(self, span: Span) -> Value:
         """What a function without ``return`` gives."""
         return Unknown("the function returns no value", span)

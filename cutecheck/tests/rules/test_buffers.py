@@ -44,6 +44,11 @@ def with_smem(event: Event, **changes: object) -> Event:
         (ROWS, "((_8,_8),_64):((_64,_512),_1)", []),  # the same function, written otherwise
         (SWIZZLED, "(_32,_64):(_64,_1)", []),  # another shape says nothing
         (ROWS, "(_64,_64):(ld,_1)", []),  # a stride of run time says nothing
+        ("(_32,_8):(_1,_32)", "(_32,(_4,_2)):(_4,(_1,_128))", []),  # threads exchange what each has
+        ("Sw<1,2,1> o _0 o (_32,_8):(_1,_32)", "Sw<1,2,1> o _0 o (_32,_8):(_8,_1)", []),
+        ("Sw<1,2,1> o _0 o (_32,_8):(_1,_32)", "Sw<0,2,1> o _0 o (_32,_8):(_8,_1)", ["CUT208"]),
+        ("(_32,_8):(_1,_32)", "(_32,_8):(_8,_1)", []),
+        ("(_32,_8):(_1,_32)", "(_32,_8):(_9,_1)", ["CUT208"]),
     ],
 )
 def test_views(written: str, read: str, expected: list[str]) -> None:

@@ -21,6 +21,8 @@ def kernel(n):
     s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, cute.make_layout((32, 8, stages)), byte_alignment=128)
     r = cute.make_rmem_tensor((4, (2, 3)), Float32)
     rows = cute.make_identity_tensor((64, 8))
+    wide = cute.make_rmem_tensor(cute.make_layout(((32, 4), 2, 3), stride=((1, 32), 128, 256)), Float32)
+    first = wide[(None, None), 0, n]
     z = cute.make_tensor(r.iterator, cute.make_layout((4, 2), stride=(1, 0)))
     {0}
 
@@ -50,6 +52,10 @@ cute.compile(host, cutlass.Int32(3))
         ("x = r[3, (2, 0)]", True),
         ("x = r[3, 5]", False),
         ("x = z[0, 7]", False),  # all of them are one element
+        ("x = first[0, 7]", False),  # of the second half, which follows on the first
+        ("x = first[0, 8]", True),
+        ("x = wide[(None, None), None, 0][0, 4, 0]", True),  # meant is [(0, 0), 1]
+        ("x = wide[(0, 0), None, n][2]", True),  # of another stage
     ],
 )
 def test_coordinates_are_of_their_mode(tmp_path: Path, body: str, wrong: bool) -> None:

@@ -236,3 +236,72 @@ def test_a_block_for_each_row_walks_the_rows(tile: int, tmp_path: Path) -> None:
     report = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not report.failures and not report.errors
     assert [f.message for f in report.findings] == []
+
+
+SOME_WARPS = (
+    HEAD
+    + """
+@cute.kernel
+def scales(out: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    regs = cute.make_rmem_tensor((1,), cutlass.Int8)
+    regs.fill(0)
+    rows = cute.make_tensor(out.iterator, cute.make_layout(((32, 4), 4), stride=((16, 4), 1)))
+    if WARPS:
+        cute.autovec_copy(regs, cute.local_tile(rows[ROW, None], (1,), (1,)))
+
+@cute.jit
+def host(out: cute.Tensor):
+    scales(out).launch(grid=(1, 1, 1), block=(256, 1, 1))
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Int8, (128, 8), stride_order=(1, 0), assumed_align=16))
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("warps", "row", "count"),
+    [("warp < 4", "tid", 4), ("warp < 2", "tid", 2), ("warp >= 5", "tid % 128", 3), ("tid < 128", "tid", 4)],
+)
+def test_a_copy_is_judged_by_the_warps_that_come_to_it(warps: str, row: str, count: int, tmp_path: Path) -> None:
+    """Of warps that do not, the places are those of other rows, or none: a lane past a row touches one sector more."""
+    [it] = found(SOME_WARPS.replace("WARPS", warps).replace("ROW", row), tmp_path, "sm_90a")
+    assert it.code == "CUT104" and "touches 16 sectors" in it.message and f"{count} warps" in it.help
+
+
+APART = (
+    HEAD
+    + """
+@cute.kernel
+def spread(out: cute.Tensor, n: cutlass.Int64):
+    layout = cute.make_layout(LAYOUT)
+    memory = cute.make_tensor(out.iterator, layout)
+    regs = cute.make_rmem_tensor_like(memory)
+    regs.fill(2)
+    cute.autovec_copy(regs, memory)
+
+@cute.jit
+def host(out: cute.Tensor, n: cutlass.Int64):
+    spread(out, n).launch(grid=(1, 1, 1), block=(1, 1, 1))
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Int8, (4096,), assumed_align=ALIGN), cutlass.Int64(512))
+"""
+)
+
+
+@pytest.mark.parametrize("align", ["2", "4", "16"])
+@pytest.mark.parametrize(
+    "layout",
+    [
+        "(2, 2, 2, 2), stride=(128, 1, 8, 2)",  # st.global.b32: 1, 3 are adjacent, and so they are in the registers
+        "(2, 2, 2, (2, 3)), stride=(128, 1, 8, (2, n))",
+        "((1, (1, 2, 1)), 1, 2, 2, (2, 3)), stride=((0, (0, 128, 0)), 0, 1, 8, (2, n))",
+        "(2, 2, 2), stride=(1, 8, 2)",
+        "(3, 4), stride=(n, 1)",
+    ],
+)
+def test_a_vector_of_autovec_copy_may_lie_along_any_modes(layout: str, align: str, tmp_path: Path) -> None:
+    """All of these compile, to what `align` allows; nothing fails to vectorize."""
+    text = APART.replace("LAYOUT", layout).replace("ALIGN", align)
+    assert [f for f in found(text, tmp_path, "sm_90a") if f.code.startswith("CUT4")] == []

@@ -148,3 +148,81 @@ def test_a_product_without_operands(tmp_path: Path) -> None:
     path.write_text(ADD.replace("MODE", "0").replace("    cute.copy(atom, regs", GEMM + "    cute.copy(atom, regs"))
     made = check(inputs([str(path)]), Settings(arch=("sm_80",), cache=False))
     assert not made.failures and not made.errors
+
+
+TWO_CLASSES = """
+import cutlass
+import cutlass.cute as cute
+
+class Forward:
+    def __init__(self, rows):
+        self.rows = rows
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    @cute.kernel
+    def kernel(self):
+        smem = cutlass.utils.SmemAllocator()
+        x = smem.allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 1024)), byte_alignment=16)
+        cute.autovec_copy(x[0, None], cute.make_rmem_tensor((1024,), cutlass.Float16))
+
+class Backward:
+    def __init__(self, rows):
+        self.rows = rows
+
+    @cute.jit
+    def __call__(self):
+        self.kernel().launch(grid=(1, 1, 1), block=(64, 1, 1))
+
+    @cute.kernel
+    def kernel(self):
+        smem = cutlass.utils.SmemAllocator()
+        y = smem.allocate_tensor(cutlass.Float16, cute.make_layout((self.rows, 1024)), byte_alignment=16)
+        cute.autovec_copy(y[0, None], cute.make_rmem_tensor((1024,), cutlass.Float16))
+
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "kernels"),
+    [
+        ("for rows in (32, 48, 64):\n    Forward(rows)()\n    Backward(rows)()", []),  # 64 KB to 128 KB, each its own
+        ("Forward(64)()\nBackward(96)()", ["kernel::Backward::kernel"]),
+        ("try:\n    Forward(96)()\nexcept Exception:\n    print('too large')", []),  # which the program reckons with
+        ("try:\n    Forward(96)()\nexcept Exception:\n    pass\nForward(96)()", ["kernel::Forward::kernel"]),
+        ("Forward(96)()\ntry:\n    Forward(96)()\nexcept Exception:\n    pass", ["kernel::Forward::kernel"]),
+        ("try:\n    Forward(96)()\nfinally:\n    print('done')", ["kernel::Forward::kernel"]),
+    ],
+)
+def test_what_a_block_allocates_is_of_one_kernel(body: str, kernels: list[str], tmp_path: Path) -> None:
+    path = tmp_path / "kernel.py"
+    path.write_text(TWO_CLASSES + body + "\n")
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT702",)))
+    assert [f.enclosing for f in report.findings] == kernels and not report.errors
+    assert all("196608 bytes" in f.message for f in report.findings)
+
+
+def test_a_witness_is_a_block_of_the_grid(tmp_path: Path) -> None:
+    """Four blocks, each of which takes one word of the four that a thread strides over."""
+    text = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+@cute.kernel
+def add(a: cute.Tensor):
+    regs = cute.make_rmem_tensor((1,), cutlass.Float32)
+    cute.autovec_copy(a[None, cute.arch.thread_idx()[0], cute.arch.block_idx()[0]], regs)
+
+@cute.jit
+def host(a: cute.Tensor):
+    add(a).launch(grid=[a.shape[2], 1, 1], block=[a.shape[1], 1, 1])
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float32, (1, 256, 4), stride_order=(2, 1, 0), assumed_align=256))
+"""
+    path = tmp_path / "kernel.py"
+    path.write_text(text)
+    [found] = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT104",))).findings
+    assert "touches 16 sectors" in found.message  # a fifth block would start in the middle of one

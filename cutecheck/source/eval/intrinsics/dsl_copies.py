@@ -16,6 +16,7 @@ from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, kn
 from cutecheck.model.layout import Layout
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.copy import unchecked
+from cutecheck.model.tiled.instructions import COMMON_VECTOR
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.intrinsics.dsl_ops import OpValue
 from cutecheck.source.eval.intrinsics.dsl_show import alignment, chosen_by_compiler
@@ -110,7 +111,7 @@ def _automatic(c: Call, src: Value, dst: Value) -> Value:
     widest = _WIDEST_GLOBAL if {src.space, dst.space} == {"gmem", "rmem"} and _number(c.m.arch) >= 100 else _WIDEST
     adjacent = math.gcd(common, *(n for n in most if n is not None)) * int(bits)
     width = math.gcd(adjacent, int(widest), *(int(a) * 8 for _, a in known if a is not None))
-    return _universal(Bits(width), src.dtype) if width >= int(bits) else None
+    return _by_common_vector(Bits(width), src.dtype) if width >= int(bits) else None
 
 
 def _narrowed(src: Value, dst: Value) -> CopyAtom | None:
@@ -128,7 +129,12 @@ def _narrowed(src: Value, dst: Value) -> CopyAtom | None:
     allowed = int(min(known)) * 8
     if common is None or allowed >= min(128, common * int(bits)) or allowed < int(bits):
         return None
-    return _universal(Bits(allowed), src.dtype)
+    return _by_common_vector(Bits(allowed), src.dtype)
+
+
+def _by_common_vector(bits: Bits, element: DType) -> CopyAtom:
+    """The copy of ``autovec_copy``: of elements that are adjacent on both sides, whichever modes they lie along."""
+    return replace(_universal(bits, element), extra=((COMMON_VECTOR, "autovec_copy"),))
 
 
 def _widened(c: Call, tiled: TiledCopy | CopyAtom, src: Value, dst: Value) -> Value:

@@ -74,6 +74,11 @@ class LaunchRecorder(RecorderState):
             return self.block_threads() if axis == 0 else None
         return dims[axis] if axis < len(dims) else 1
 
+    def grid_extent(self, axis: int) -> int | None:
+        """Blocks of the grid along x, y or z, where each run of the kernel is of one launch."""
+        extents = self._grids.get(self.frame.kernel, ()) if self.frame is not None else ()
+        return extents[axis] if axis < len(extents) else None
+
     def kernel(self, m: Machine, fn: ir.Function, env: Env) -> None:
         """A kernel is entered: its launch bounds say how many threads at most."""
         if not fn.launch_bounds or self.frame is None:
@@ -136,7 +141,9 @@ class LaunchRecorder(RecorderState):
         dims = self.pending[-1][3] if self.pending else None
         return dims if dims is not None else (threads,) if isinstance(threads, int) else ()
 
-    def launched(self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None) -> None:
+    def launched(
+        self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False
+    ) -> None:
         dims = self.pending[-1][3] if self.pending else None
         if isinstance(block, int):
             self._threads[symbol] = block
@@ -148,6 +155,8 @@ class LaunchRecorder(RecorderState):
         before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
         grid = before.grid if before is not None else self.pending[-1][4] if self.pending else ()
         unbound = self.open and span.is_python and (before is None or before.unbound)
+        tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(
-            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound
+            symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound,
+            tried=tried,
         )  # fmt: skip

@@ -134,6 +134,7 @@ class RecorderState:
         self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them
         self.of_unions: set[str] = set()  # buffers that members of a union share
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
+        self._grids: dict[str, tuple[int | None, ...]] = {}  # of kernels of the DSL: those of the launch that is walked
 
     def found(self) -> int:
         """How much of CuTe was come across so far."""
