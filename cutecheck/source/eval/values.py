@@ -308,6 +308,9 @@ class Apart(Fields):
     __slots__ = ()
 
 
+SEEN_AS = "seen as"  # beside what is kept apart: the type that a cast gave it
+
+
 class Settled(Fields):
     """Fields of an object that is a template argument, all of them: it stands for all that are equal."""
 
