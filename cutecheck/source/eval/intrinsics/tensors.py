@@ -92,7 +92,7 @@ def _own_storage(c: Call, v: Value) -> Pointer:
 
 
 def _of_variable(c: Call, v: Address) -> Pointer:
-    """A number, or elements of an array of numbers, that are followed one by one: not after a tensor of them is made."""
+    """A number, or elements of an array of numbers, that are followed one by one, but not once a tensor holds them."""
     where, _ = v.cells[0]
     typed: Value | None = where.get(SEEN_AS) if type(where) is Apart else type_of(v)
     typed = typed.inner if isinstance(typed, PtrType) else typed
