@@ -276,9 +276,13 @@ def plain(value: object) -> str:
     return _RUN_TIME.sub("?", show(value)) if isinstance(value, Layout) else str(value)
 
 
+_SAME = {"int32_t": "int"}  # one type of two names
+
+
 def agree(ours: Operand, theirs: Operand) -> bool:
     """The same space, element and layout; where one side does not know, the other decides."""
-    return all(a == b or "?" in (a, b) for a, b in zip(ours[:2], theirs[:2], strict=True)) and ours[2] == theirs[2]
+    named = [(_SAME.get(a, a), _SAME.get(b, b)) for a, b in zip(ours[:2], theirs[:2], strict=True)]
+    return all(a == b or "?" in (a, b) for a, b in named) and ours[2] == theirs[2]
 
 
 def compare(events: list[Event], calls: dict[Place, set[Called]], root: Path) -> Iterator[tuple[str, str]]:

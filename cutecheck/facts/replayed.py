@@ -76,6 +76,7 @@ class Replay:
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
+    ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -87,3 +88,4 @@ class Replay:
     more: Replay | None = None
     counted: bool = False
     tiles: tuple[Step, ...] = ()
+    partial: bool = False

@@ -44,6 +44,7 @@ class _Block:
         self.late = late
         self.passed = False  # such waits are made
         self.sure = replay.sure
+        self.partial = replay.partial
         self.counted = replay.counted
         self.memory = Memory()
         self.named: dict[str, Named] = defaultdict(Named)
@@ -368,6 +369,8 @@ class _Block:
         for i, (t, step) in tile.reads.items():
             if i == me or w.clock.get(i, 0) >= t or (known and step.kind == "copy" and i not in self.tellers):
                 continue
+            if self.partial and i not in self.tellers:
+                continue  # one that was not run may say so for it
             if step.function != "wgmma" or self._team(i) not in said:
                 return step
         return None

@@ -283,7 +283,7 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
         if isinstance(args[0], (Address, ObjectPointer)):
             leaks.leak(m, args[0])
         own = conversions.converted(m, args[0], type_, span, True) if isinstance(args[0], Object) else None
-        return m.dialect.cast(type_, args[0], span) if own is None else own
+        return _number(m, type_, args[0], span) if own is None else own
     if isinstance(type_, ValueType):
         return intrinsics.construct_value(m, type_.value, args, span)
     if isinstance(type_, ExternType):
@@ -355,7 +355,7 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
                 return own
         if isinstance(value, (Extern, Object)):
             return any_of(m, type_, span, False)
-        return m.dialect.cast(type_, value, span)
+        return _number(m, type_, value, span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return decayed(type_, value)
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
@@ -384,6 +384,15 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
             own = None if derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
             return part_of(m, type_, value, span) if own is None else own
     return value
+
+
+def _number(m: Machine, type_: ScalarType, value: Value, span: Span) -> Value:
+    """A value as a number of a type; of a pointer to shared memory its address."""
+    from cutecheck.source.eval import shared_addresses
+
+    known = isinstance(value, Pointer) and m.dialect.by_value
+    address = shared_addresses.as_integer(m, type_, value, span) if known else None
+    return m.dialect.cast(type_, value, span) if address is None else address
 
 
 def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:

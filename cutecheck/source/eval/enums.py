@@ -12,7 +12,7 @@ from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import EnumVal, Scalar, ScalarType, Value, constant
+from cutecheck.source.eval.values import Enumeral, EnumVal, Scalar, ScalarType, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -95,8 +95,10 @@ def made(m: Machine, of: EnumRef, value: Value, span: Span) -> Value:
         return value
     kept = underlying(m, of)
     number = kept if isinstance(kept, Unknown) else m.dialect.cast(kept, value, span)
-    if not isinstance(number, Scalar) or not isinstance(number.value, int):
+    if not isinstance(number, Scalar):
         return number
+    if not isinstance(number.value, int):
+        return Enumeral(number.value, number.ctype, of)
     every = (enumerator(m, of.decl, i, of.env) for i in range(len(of.decl.enumerators)))
     named = (v for v in every if isinstance(v, EnumVal) and v.value == number.value)
     return next(named, EnumVal(of.name, str(int(number.value)), int(number.value), promoted(number.ctype), of))

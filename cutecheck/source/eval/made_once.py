@@ -14,6 +14,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.std_arrays import NAME as ARRAY
+from cutecheck.source.eval.symbolic import called
 from cutecheck.source.eval.tuples import Constants, Elements
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -123,7 +124,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
             held = classes.elements(m, typed, value, decl.span)
             return Constants(held) if type(held) is Elements else held
         leaks.leak_bound(m, typed, decl.init, env)
-        return classes.convert(m, typed, value, decl.span)
+        return called(classes.convert(m, typed, value, decl.span), decl.name)
     if m.dialect.by_value:
         args = places.arguments(m, decl.init_args or (), env)
         if leaks.keeps_references(decl.type) or typed == leaks.UNFOLLOWED:

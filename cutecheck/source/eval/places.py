@@ -19,6 +19,7 @@ from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.slots import Slots, roots
 from cutecheck.source.eval.tuples import designators
 from cutecheck.source.eval.values import (
+    SEEN_AS,
     Address,
     Apart,
     Cell,
@@ -211,7 +212,7 @@ def aliased(m: Machine, cells: Cells, type_: Value, value: Value) -> tuple[Value
         return value, cells
     leak_place(m, old, cells)
     other = Unknown("the bits of a number as another type", None)
-    return other, ((Apart({"bits": other}), "bits"),)
+    return other, ((Apart({"bits": other, SEEN_AS: type_}), "bits"),)
 
 
 def with_other(m: Machine, value: Value, beside: ir.Expr, env: Env) -> Value:

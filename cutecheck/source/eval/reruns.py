@@ -186,7 +186,8 @@ class _Team:
         )
         sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
-        return Replay((), False, threads, sure=sure, counted=sure and names <= {"threadIdx.x"})
+        counted = sure and names <= {"threadIdx.x"}
+        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles)
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import gcd
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -11,13 +13,28 @@ from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
 from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.memory import size_bytes
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.values import Address, ArrayType, Object, ObjectPointer, Pointer, Scalar, Seen, Value
+from cutecheck.source.eval.types import pointed_to
+from cutecheck.source.eval.values import (
+    Address,
+    ArrayType,
+    Object,
+    ObjectPointer,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Seen,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
 _HERE, _THERE = "&", "&&"  # start the names: of this block, and of another one of the cluster
 _BARRIER = 8  # bytes
+_ALIGNED = (0, 1 << 20, 5 << 20)  # starts that are multiples of all that kernels align to
+_ANYWHERE = (16, 48, 1 << 10 | 16, 5 << 16)
+_POINTERS = frozenset({"uintptr_t", "intptr_t", "size_t", "unsigned long", "long", "unsigned long long", "long long",
+                       "uint64_t", "int64_t"})  # fmt: skip
 _WRAPS = (("mod", (ex.const(1 << 32),)), ("and", (ex.const((1 << 32) - 1),)))
 _WINDOW = Domain(0, (1 << 24) - 1)
 
@@ -86,6 +103,14 @@ def as_number(m: Machine, value: Value, span: Span, far: bool = False) -> Dyn | 
     return Dyn(ex.add(ex.var(f"{_THERE if far else _HERE}{found[0]}", _WINDOW), found[1]))
 
 
+def as_integer(m: Machine, type_: ScalarType, pointer: Value, span: Span) -> Value | None:
+    """``reinterpret_cast<uintptr_t>(smem)``: the address, which lacks the start of the window, aligned as any is."""
+    if type_.dtype.name not in _POINTERS or not isinstance(pointer, Pointer) or pointer.space != "smem":
+        return None
+    number = as_number(m, pointer, span)
+    return None if number is None else Scalar(number, type_.dtype.name)
+
+
 def place(value: Value) -> tuple[str, Expr] | None:
     """What `as_number` was made of, and moved on since."""
     number = value.value if isinstance(value, Scalar) else value
@@ -97,6 +122,67 @@ def place(value: Value) -> tuple[str, Expr] | None:
         return None
     rest = ex.sub(_unwrapped(number.expr), own)
     return None if starts[0] in rest.variables() else (starts[0].name.lstrip(_HERE), rest)
+
+
+def rounded(m: Machine, value: Value, to: Value, span: Span) -> Pointer | None:
+    """The pointer that an address becomes that was rounded up: ``(T*)((uintptr_t(smem) + 1023) & ~1023)``."""
+    number = value.value if isinstance(value, Scalar) else value
+    if not isinstance(number, (Dyn, Sym)):
+        return None
+    found = place(value)
+    if found is not None:
+        return _pointer(m, found[0], found[1], None, to, span)
+    starts = [v for v in number.expr.variables() if _is(v) and not v.name.startswith(_THERE)]
+    before = _before(number.expr, starts[0]) if len(starts) == 1 else None
+    if before is None:
+        return None
+    return _pointer(m, starts[0].name.lstrip(_HERE), before[0], before[1], to, span)
+
+
+def settled(pointer: Pointer, size: int | None) -> Pointer:
+    """A pointer that was moved by what rounding up its own address takes: ``smem + (up - address)``."""
+    if not isinstance(pointer.offset, (Dyn, Sym)) or size is None or pointer.space != "smem":
+        return pointer
+    own = f"{_HERE}{pointer.buffer}"
+    starts = [v for v in pointer.offset.expr.variables() if v.name == own]
+    if len(starts) != 1:
+        return pointer
+    before = _before(ex.add(ex.mul(pointer.offset.expr, ex.const(size)), ex.atom_expr(starts[0])), starts[0])
+    moved_by = None if before is None else _divided(before[0], size)
+    if before is None or moved_by is None:
+        return pointer
+    return replace(pointer, offset=moved_by, align=before[1])
+
+
+def _before(address: Expr, start: Var) -> tuple[Expr, int | None] | None:
+    """Bytes between a buffer's start and an address, where the start is aligned as the address is made to be; and this.
+
+    What is rounded up is where the buffer starts, so a start that is no multiple moves all behind it alike.
+    """
+    at = [ex.sub(address.substitute({start.name: ex.const(b)}), ex.const(b)) for b in _ALIGNED]
+    if any(other != at[0] for other in at[1:]):
+        return None
+    anywhere = [address.substitute({start.name: ex.const(b)}).constant for b in (*_ALIGNED, *_ANYWHERE)]
+    known = [a for a in anywhere if a is not None]
+    align = gcd(*known) if len(known) == len(anywhere) else 0
+    offset = at[0].constant
+    return at[0], (align if offset is None else gcd(align, offset)) or None
+
+
+def _pointer(m: Machine, buffer: str, before: Expr, align: int | None, to: Value, span: Span) -> Pointer | None:
+    kind = pointed_to(to)
+    size = size_bytes(m, kind.inner if isinstance(kind, ArrayType) else kind, span)
+    known = None if isinstance(size, Unknown) else known_value(size)
+    offset = 0 if before.constant == 0 else _divided(before, known)
+    return None if offset is None else Pointer(buffer, "smem", kind, offset, align)
+
+
+def _divided(bytes_: Expr, size: int | None) -> Int | None:
+    """So many bytes in objects of a size, where it divides them."""
+    if not size or any(factor % size for _, factor in bytes_.terms):
+        return None
+    elements = Expr(tuple((monomial, factor // size) for monomial, factor in bytes_.terms))
+    return elements.constant if elements.constant is not None else Dyn(elements)
 
 
 def _unwrapped(expr: Expr) -> Expr:
@@ -134,4 +220,4 @@ def _is(variable: Var) -> bool:
     return is_start(variable.name)
 
 
-__all__ = ["as_number", "buffers", "is_start", "located", "moved", "place"]
+__all__ = ["as_integer", "as_number", "buffers", "is_start", "located", "moved", "place", "rounded", "settled"]

@@ -65,6 +65,15 @@ def written(where: dict[Any, Any], name: Any, value: Any) -> tuple[dict[Any, Any
     return where, name, value
 
 
+def of_array(where: dict[Any, Any]) -> list[Any]:
+    """The names of the array that elements are of, and of those that it is an element of: outermost first."""
+    names: list[Any] = []
+    while isinstance(where, Slots):
+        names = [where.name, *names]
+        where = where.where
+    return names
+
+
 def roots(cells: Cells) -> Cells:
     return cells if all(type(where) is not Slots for where, _ in cells) else tuple(root(*cell) for cell in cells)
 

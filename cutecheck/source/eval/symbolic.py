@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr import atom_expr
 from cutecheck.model.expr.terms import NATURAL
 from cutecheck.model.integers import domain_of, whole_domain_of
 from cutecheck.model.ints import Dyn
@@ -26,6 +29,8 @@ from cutecheck.source.eval.values import (
     Value,
     ValueType,
 )
+
+_UNNAMED = re.compile(r"value@\d+:\d+([#~]\w*)$")
 
 
 def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
@@ -71,11 +76,22 @@ def any_of(m: Machine, type_: ScalarType, span: Span, varying: bool) -> Value:
 
     It is another one each time that its place is come to; ``varying``: in each thread, too.
     """
+    # ``called`` knows it by this
     name = f"value@{span.line}:{span.column}{PER_THREAD if varying else '#'}{m.number()}"
     value = symbolic(m, type_, name, span)
     if isinstance(value, Scalar) and isinstance(value.value, Dyn):
         return Scalar(Dyn.named(name, whole_domain_of(type_.dtype.name)), value.ctype)
     return value
+
+
+def called(value: Value, name: str) -> Value:
+    """A number that has no name but its place, by the name of the variable that it was made for."""
+    number = value.value if isinstance(value, Scalar) else None
+    own = [*number.expr.variables()] if isinstance(number, Dyn) else []
+    if not isinstance(value, Scalar) or type(number) is not Dyn or len(own) != 1:
+        return value
+    found = _UNNAMED.match(own[0].name) if number.expr == atom_expr(own[0]) else None
+    return Scalar(Dyn.named(f"{name}{found[1]}", own[0].domain), value.ctype) if found and name else value
 
 
 def symbolic_parameter(m: Machine, p: ir.Param, env: Env, span: Span | None = None) -> Value:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from typing import Any
+from typing import Any, cast
 
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, full_arguments
@@ -29,6 +29,7 @@ from cutecheck.source.eval.values import (
     Closure,
     CuteOp,
     EnumConstant,
+    Enumeral,
     Enumerated,
     EnumVal,
     Extern,
@@ -70,6 +71,8 @@ def type_of(v: Value) -> Value:
     """``decltype(v)`` without references."""
     if isinstance(v, Null):
         return PtrType(v.to)
+    if isinstance(v, Enumeral):
+        return cast("Value", v.enum)
     if isinstance(v, (Scalar, Vector)):
         found = dtype(v.ctype)
         return ScalarType(found if found is not None else DType(v.ctype, None))

@@ -52,6 +52,13 @@ class Null(Scalar):
     to: Value = None  # what it would point to
 
 
+@record(frozen=True, slots=True)
+class Enumeral(Scalar):
+    """One of an enumeration's values, as the integer that it is kept as: which one is not known."""
+
+    enum: Any = None
+
+
 def null(to: Value) -> Null:
     return Null(0, "nullptr_t", to)
 
@@ -306,6 +313,9 @@ class Apart(Fields):
     """What a reference stands for that is not followed, or fields that others may write: nothing written here stays."""
 
     __slots__ = ()
+
+
+SEEN_AS = "seen as"  # beside what is kept apart: the type that a cast gave it
 
 
 class Settled(Fields):

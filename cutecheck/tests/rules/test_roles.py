@@ -234,3 +234,82 @@ def test_tensor_memory_that_other_threads_may_use(adds: bool, stored: bool, wait
     if waited:
         sums.waited()
     assert found + [kind for kind, _, _ in sums.does(product)] == kinds
+
+
+# Shared memory rounded up, two warpgroups that give stages back by one arrival of each, at the block of the cluster
+# that the lane's number says; the threads' tail differs.
+CLUSTERED = """
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64, _3>{}));
+using Full = cutlass::arch::ClusterTransactionBarrier;
+using Empty = cutlass::arch::ClusterBarrier;
+struct Storage { alignas(1024) half_t a[cosize_v<Smem>]; Full full[3]; Empty empty[3]; };
+template <class Tma>
+__global__ void __launch_bounds__(384) total(CUTE_GRID_CONSTANT Tma const tma, float* out, int tiles) {
+  extern __shared__ char raw[];
+  auto& smem = *reinterpret_cast<Storage*>((reinterpret_cast<uintptr_t>(raw) + 1023) & ~uintptr_t(1023));
+  Tensor sA = make_tensor(make_smem_ptr(smem.a), Smem{});
+  if (threadIdx.x == 0) {
+    for (int i = 0; i < 3; ++i) {
+      smem.full[i].init(1);
+      smem.empty[i].init(2);
+    }
+    cutlass::arch::fence_barrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x >= 256) {
+    if (threadIdx.x == 256) {
+      Tensor gA = local_tile(tma.get_tma_tensor(Shape<_512, _64>{}), Shape<_128, _64>{}, make_coord(_, 0));
+      auto cta = tma.get_slice(0);
+      for (int i = 0; i < tiles; ++i) {
+        smem.empty[i % 3].wait((i / 3 & 1) ^ 1);
+        smem.full[i % 3].arrive_and_expect_tx(16384);
+        copy(tma.with(reinterpret_cast<uint64_t&>(smem.full[i % 3])), cta.partition_S(gA(_, _, i)),
+             cta.partition_D(sA(_, _, i % 3)));
+      }
+    }
+  } else {
+    using Op = SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>;
+    auto mma = make_tiled_mma(Op{}, Layout<Shape<_2, _1, _1>>{});
+    auto thr = mma.get_slice(threadIdx.x);
+    Tensor rA = thr.make_fragment_A(thr.partition_A(sA));
+    Tensor rB = thr.make_fragment_B(thr.partition_B(local_tile(sA, Shape<_64, _64>{}, make_coord(0, 0))));
+    Tensor acc = partition_fragment_C(mma, Shape<_128, _64>{});
+    clear(acc);
+    for (int i = 0; i < tiles; ++i) {
+      smem.full[i % 3].wait(i / 3 & 1);
+      warpgroup_arrive();
+      gemm(mma, rA(_, _, _, i % 3), rB(_, _, _, i % 3), acc);
+      warpgroup_commit_batch();
+      warpgroup_wait<0>();
+      if (threadIdx.x % 128 < 1) smem.empty[i % 3].arrive(uint32_t(threadIdx.x % 128));
+    }
+    if (threadIdx.x == 0) out[1] = 0;
+    out[threadIdx.x] = acc(0);
+  }
+}
+void run(half_t const* A, float* out, int tiles) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_512, _64>, Stride<_64, _1>>{});
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{}(_, _, 0));
+  auto* kernel = total<decltype(tma)>;
+  cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, sizeof(Storage) + 1024);
+  kernel<<<4, 384, sizeof(Storage) + 1024>>>(tma, out, tiles);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", set()),
+        ("smem.full[i % 3].wait(i / 3 & 1);", "", {"CUT212", "CUT213", "CUT217"}),
+        ("smem.full[i % 3].wait(i / 3 & 1);", "smem.full[i % 3].wait(i / 3 & 1 ^ 1);", {"CUT212", "CUT213"}),
+        ("smem.empty[i % 3].wait((i / 3 & 1) ^ 1);", "", {"CUT217"}),
+    ],
+)
+def test_barriers_behind_a_rounded_address_and_one_arrival_of_each_warpgroup(
+    tmp_path: Path, old: str, new: str, codes: set[str]
+) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + CLUSTERED.replace(old, new, 1))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",)))
+    found = {f.code for f in report.findings}
+    assert found & {"CUT212", "CUT213", "CUT217"} == codes

@@ -220,3 +220,31 @@ def test_an_argument_of_an_unknown_type_leaves_open_which_overload_is_called(
 ) -> None:
     """The last one of those that might be called was taken."""
     assert number(tmp_path, kernel(OPEN), "std::string t; std::vector<long> v;", call) == answer
+
+
+LAUNCHERS = """
+#include <cute/tensor.hpp>
+using namespace cute;
+KIND { kA, kB };
+template <class E, KEY A> __global__ void kern(E* p, int n) {
+  auto t = make_tensor(make_gmem_ptr(p), make_shape(Int<4 + int(A)>{}, n));
+  copy(t, t);
+}
+template <class E> void start(E* p, KEY act, int n) {
+  switch (act) {
+    case KEY::kA: kern<E, KEY::kA><<<1, 32>>>(p, n); break;
+    case KEY::kB: kern<E, KEY::kB><<<1, 32>>>(p, n + 8 * int(act)); break;
+  }
+}
+template <class E> void start(E* p, long act, float n) { kern<E, KEY::kB><<<1, 32>>>(p, 99); }
+void run(half_t* p, int a, int n) { start<half_t>(p, GIVEN, n); }
+"""
+
+
+@pytest.mark.parametrize("kind", ["enum class Act", "enum Act : int"])
+@pytest.mark.parametrize("given", ["Act(a)", "static_cast<Act>(a)", "(Act)a"])
+def test_a_number_that_became_an_enumeration_is_given_as_one(tmp_path: Path, kind: str, given: str) -> None:
+    """Templates are walked by their calls alone: a call that fits no parameter was one that nobody saw."""
+    (tmp_path / "k.cu").write_text(LAUNCHERS.replace("KIND", kind).replace("KEY", "Act").replace("GIVEN", given))
+    events = extract(ExtractRequest((tmp_path,), ("sm_80",))).events
+    assert sorted(str(e.operands[0].layout) for e in events) == ["(_4,n):(_1,_4)", "(_5,{8*a + n}):(_1,_5)"]

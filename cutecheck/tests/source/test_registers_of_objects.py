@@ -95,3 +95,41 @@ def test_what_is_written_to_the_registers_is_written_to_the_object(tmp_path: Pat
 @pytest.mark.parametrize("text", ["", "copy(t, g)", "clear(g)", "int a = t(0)"])
 def test_what_is_written_elsewhere_is_not(tmp_path: Path, text: str) -> None:
     assert str(written(tmp_path, text).layout) == "4:_1"
+
+
+GENERATED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <class T, class U> __device__ void body(U* pC) {
+  Tensor acc = make_tensor(make_rmem_ptr(reinterpret_cast<T*>(pC)), Shape<_4>{});
+  copy(make_tensor<T>(Shape<_4>{}), acc);
+}
+__global__ void kernel() {
+  DECLARED;
+  GIVEN;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("declared", "given", "element"),
+    [
+        ("int acc[8]", "body<int>(acc)", "int"),  # arrays of a few integers are followed element by element
+        ("int acc[8]", "body<int>(&acc[4])", "int"),
+        ("uint32_t acc[3][4]", "body<uint32_t>(&acc[1][0])", "uint32_t"),
+        ("uint32_t acc[2]", "body<half_t>(&acc[0])", "half_t"),
+        ("uint64_t acc = 0", "body<half_t>(&acc)", "half_t"),
+    ],
+)
+def test_numbers_that_are_followed_lie_in_registers(tmp_path: Path, declared: str, given: str, element: str) -> None:
+    (event,) = events(tmp_path, k_cu=GENERATED.replace("DECLARED", declared).replace("GIVEN", given))
+    target = event.operands[1]
+    assert (target.space, target.dtype and target.dtype.name, str(target.layout)) == ("rmem", element, "(_4):(_1)")
+
+
+@pytest.mark.parametrize("text", ["copy(g, t)", "t(0) = 7", "clear(t)"])
+def test_what_is_written_to_the_registers_is_written_to_the_numbers(tmp_path: Path, text: str) -> None:
+    kernel = WRITTEN.replace("S s; s.n = 4; s.m[0] = 1;", "int s[4]; s[0] = 4;").replace("<int>(&s)", "(&s[0])")
+    kernel = kernel.replace("WRITE", text).replace("s.n", "s[0]")
+    (event,) = [e for e in events(tmp_path, k_cu=kernel) if e.callee == "copy_if"]
+    assert str(event.operands[0].layout) != "4:_1"

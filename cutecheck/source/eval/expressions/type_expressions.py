@@ -15,6 +15,7 @@ from cutecheck.source.eval import (
     ir,
     memory,
     places,
+    shared_addresses,
     templates,
 )
 from cutecheck.source.eval.machine import Machine, handles
@@ -153,7 +154,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     if isinstance(type_, PtrType) and isinstance(value, Address) and m.dialect.by_value:
         return Address(places.aliased(m, value.cells, type_.inner, value)[1])
     if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
-        return classes.convert(m, type_, value, node.span)
+        up = shared_addresses.rounded(m, value, type_.inner, node.span) if m.dialect.by_value else None
+        return up if up is not None else classes.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and _refers(node.type):
         return _bits_as(m, value, type_, node.span)
     if isinstance(type_, ScalarType):

@@ -161,9 +161,18 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     if isinstance(p.offset, Unknown) or not isinstance(n, (int, Dyn, Sym)):
         return Pointer(p.buffer, p.space, p.type, Unknown("pointer arithmetic with an unknown operand", span), p.align)
     total = p.offset + (Dyn(n.expr) if isinstance(n, Dyn) else n)  # whatever type the number has
-    return Pointer(
+    moved = Pointer(
         p.buffer, p.space, p.type, total if isinstance(total, int) else Dyn(as_expr(total)), p.align, p.swizzle
     )
+    if isinstance(n, Dyn) and any(v.name.startswith("&") for v in n.expr.variables()):
+        from cutecheck.source.eval import shared_addresses
+
+        inner = p.type
+        while isinstance(inner, ArrayType):
+            inner = inner.inner
+        bits = _bits(m, inner, span)
+        return shared_addresses.settled(moved, None if bits is None else bits // 8)
+    return moved
 
 
 def dereference(m: Machine, v: Value, span: Span) -> Value:

@@ -21,12 +21,17 @@ from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
-from cutecheck.source.eval.types import pointed_to
+from cutecheck.source.eval.slots import of_array
+from cutecheck.source.eval.types import pointed_to, type_of
 from cutecheck.source.eval.values import (
+    SEEN_AS,
+    Address,
+    Apart,
     ArrayType,
     Extern,
     Object,
     Pointer,
+    PtrType,
     Scalar,
     ScalarType,
     TensorVal,
@@ -78,10 +83,24 @@ def _make_ptr(c: Call) -> Value:
 
 def _own_storage(c: Call, v: Value) -> Pointer:
     """The registers that an object of the thread's own lies in: ``make_rmem_ptr<T>(&object)``."""
+    if isinstance(v, Address):
+        return _of_variable(c, v)
     if not isinstance(v, Object) or v.pointer is not None:
         return _pointer(c, v if not isinstance(v, Object) else v.pointer)
     leak(c.m, v)  # a tensor of these registers writes the object
     return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}", "rmem", v.cls)
+
+
+def _of_variable(c: Call, v: Address) -> Pointer:
+    """A number, or elements of an array of numbers, that are followed one by one, but not once a tensor holds them."""
+    where, _ = v.cells[0]
+    typed: Value | None = where.get(SEEN_AS) if type(where) is Apart else type_of(v)
+    typed = typed.inner if isinstance(typed, PtrType) else typed
+    if not isinstance(typed, (ScalarType, ClassInst)):
+        raise Unsupported("this is not a pointer cutecheck follows")
+    leak(c.m, v)
+    names = ".".join(str(n) for where, name in v.cells for n in (*of_array(where), name))
+    return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}:{names}", "rmem", typed)
 
 
 @function("recast_ptr", "raw_pointer_cast", "as_position_independent_swizzle_ptr")

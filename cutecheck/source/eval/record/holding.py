@@ -116,7 +116,8 @@ class Holding(Running):
             return
         if self.thread is None or not all(self.under):
             self.end()
-        numbers = [self.whole(a) for a in arguments]
+        asked = arguments[:1] if kind == "arrive" else arguments  # in which block it arrives makes it no other role
+        numbers = [self.whole(a) for a in asked]
         if kind == "escapes" or buffer == "?" or (numbers and numbers[0] is None):
             self.end()
         if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
