@@ -149,20 +149,24 @@ def _changed(
     places = {id(o.fields): i for i, o in enumerate(objects)}
     before = m.journal.before(mark, _ABSENT)
     found: list[tuple[int, str, Value]] = []
-    held: list[Any] = []  # containers that were written: their own, as a rule
+    held: list[Any] = []  # containers and places of variables that were written: its own, as a rule
     for (where, name), (cells, _, value) in m.journal.written_since(mark).items():
         if where in places:
             shown = value if _lasts(value) else Unknown("a call like one before is not walked again", span)
             found.append((places[where], name, shown))
         elif isinstance(cells, Contents):
             held.append(cells.owner)
-        elif before[where, name] is not _ABSENT and not made_since(cells, serial):
+        elif made_since(cells, serial):
+            continue
+        elif before[where, name] is not _ABSENT or isinstance(cells, Fields):
             return None
+        else:
+            held.append(cells)
     return None if held and _seen(m, held, given) else found
 
 
 def _seen(m: Machine, held: list[Any], given: list[Any]) -> bool:
-    """Whether a program can come to one of these containers from arguments, or from variables outside of functions."""
+    """Whether a program can come to one of these from arguments, or from variables outside of functions."""
     wanted = set(map(id, held))
     scopes = modules.state(m)["scopes"].values()
     todo: list[Any] = [*given, *(s.env.vars for s in scopes)]

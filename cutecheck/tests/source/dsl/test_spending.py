@@ -142,12 +142,34 @@ def filling(n: cutlass.Constexpr):
 def into(where: cutlass.Constexpr):
     where[len(where)] = 1
 
+class Kind:
+    pass
+kept = Kind()
+
+@cute.jit
+def first(n: cutlass.Constexpr):
+    global late
+    late = n
+
+@cute.jit
+def on_a_class(n: cutlass.Constexpr):
+    Kind.late = n
+
+@cute.jit
+def on_another(n: cutlass.Constexpr):
+    kept.late = n
+
+first(1); late = 5; first(1)
+on_a_class(1); Kind.late = 5; on_a_class(1)
+on_another(1); kept.late = 5; on_another(1)
+later = (late, Kind.late, kept.late)
 host(2); host(2); host(2)
 filling(1); filling(1)
 into(box); into(box); into(box)
 found = (count, len(rows), len(box))
 """
-    assert variables(tmp_path, text)["found"] == (6, 2, 3)
+    found = variables(tmp_path, text)
+    assert (found["found"], found["later"]) == ((6, 2, 3), (1, 1, 1))
 
 
 def test_a_call_that_may_fail_is_looked_at_in_each_try(tmp_path: Path) -> None:
