@@ -22,7 +22,9 @@ from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
-_VARIANTS = 6  # of the parameters of a test
+_VARIANTS = 12  # of the parameters of a test
+_SOON = 6  # of them also where tests take many steps
+_SHORT = 3  # share of a file's steps up to which there are others
 _FEW = 16  # tests of a file that are run in their order
 Test = tuple[Span, list[Callable[[], object]]]
 
@@ -82,6 +84,8 @@ class Driver:
         tests: list[Test] = []
         self.guard(lambda: tests.extend(Tests.of(self.machine, scope[0], file).all()), span)
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
+            if turn >= _SOON and _SHORT * self.spent > self.limits.steps_per_root:
+                break
             for at, calls in _spread(tests):
                 if turn < len(calls):
                     self.guard(calls[turn], at)

@@ -29,7 +29,7 @@ _GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
     "request", "tmp_path", "tmp_path_factory", "tmpdir", "capsys", "capfd", "caplog", "monkeypatch", "recwarn",
     "pytestconfig", "benchmark", "subtests",
 })  # fmt: skip
-_MORE = 3  # of the values of a parameter
+_SOON = 2  # of the values of a parameter besides the first; others where steps are left
 Choices = dict[tuple[str, ...], list[Value]]
 
 
@@ -310,7 +310,7 @@ def _single(row: Value) -> Value:
 
 
 def _picks(choices: Choices) -> list[dict[str, Value]]:
-    """The first of all values, then each other one in turn."""
+    """The first of all values, then others in turn."""
 
     def bind(pick: dict[tuple[str, ...], Value]) -> dict[str, Value]:
         out: dict[str, Value] = {}
@@ -324,5 +324,15 @@ def _picks(choices: Choices) -> list[dict[str, Value]]:
     first = {names: values[0] for names, values in choices.items()}
     out = [bind(first)]
     for names, values in choices.items():
-        out += [bind({**first, names: v}) for v in values[1:_MORE]]
+        out += [bind({**first, names: v}) for v in _others(values)[:_SOON]]
+    for names, values in choices.items():
+        out += [bind({**first, names: v}) for v in _others(values)[_SOON:]]
     return out
+
+
+def _others(values: list[Value]) -> list[Value]:
+    """Of the values after the first the last and some between: sizes stand in their order, and the ends differ most."""
+    rest = values[1:]
+    if len(rest) <= _SOON:
+        return rest
+    return [rest[i] for i in dict.fromkeys(len(rest) * k // 4 - 1 for k in (4, 2, 3, 1) if len(rest) * k >= 4)]

@@ -64,7 +64,7 @@ _PRINTS = frozenset({"printf", "fprintf", "puts", "putchar", "cout", "cerr"})
 _MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
 _MAY_END_DEAR = 4  # of one on the host whose passes took many steps: what waits for something, or tries again
 _DEAR = 10_000
-_NEARLY = 0.75  # of the steps that may come to nothing
+_MOSTLY, _NEARLY = 0.75, 0.95  # of the steps that may come to nothing: a loop that does much, or little, is left
 _COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
@@ -423,8 +423,9 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             elif not m.recorder.in_kernel():
                 m.budget.barren += m.budget.used - used > _WORK
                 most = m.budget.limits.barren_iterations
-                idle = not m.dialect.by_value and max(i, most // 2 * m.budget.barren) >= most
-                if m.budget.barren >= most or (idle and m.budget.is_mostly_idle(_NEARLY)):
+                much = m.budget.barren > 1
+                idle = not m.dialect.by_value and (much or i >= most)
+                if m.budget.barren >= most or (idle and m.budget.is_mostly_idle(_MOSTLY if much else _NEARLY)):
                     rest = Recurrence(m.number(), node.span)
                     walked_once(m, rest, mark, serial)
                     havoc(m, node, env, rest, None)
