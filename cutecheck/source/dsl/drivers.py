@@ -36,7 +36,7 @@ class Driver:
         self.library = library
         self.dialect = DslDialect(library)
         self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)
-        given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found))
+        given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found, self._seen))
         self.machine = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         self.dialect.machine = self.machine
         self.cut: list[Unknown] = []
@@ -48,6 +48,11 @@ class Driver:
     def _found(self) -> int:
         return len(self.recorder.sites) + len(self.recorder.events) + len(self.library.launches)
 
+    def _seen(self) -> int:
+        """At how many places something of CuTe was found."""
+        recorder = self.recorder
+        return len({s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()})
+
     def _is_over(self) -> bool:
         """Whether the file had its steps. It has up to thrice as many while its tests come to places that are new."""
         most = self.limits.steps_per_root
@@ -56,8 +61,7 @@ class Driver:
         return self.spent > FILES_SHARE * most or 2 * (self.spent - self._places[1]) > most
 
     def _look(self) -> None:
-        recorder = self.recorder
-        count = len({s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()})
+        count = self._seen()
         if count > self._places[0]:
             self._places = (count, self.spent)
 
