@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.dsl import classes, functions, modules
+from cutecheck.source.dsl import attributes, classes, containers, functions, modules
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.pytest_options import config
 from cutecheck.source.dsl.statements import spelled
@@ -229,6 +229,8 @@ class Tests:
         fixture = self._fixture(name, None if obj is None else obj.cls)
         if fixture is None and name in ("request", "pytestconfig"):
             return self._request(None, span) if name == "request" else self._config()
+        if fixture is None and name == "monkeypatch":
+            return _patcher(span)
         if fixture is None:
             return Extern(f"the fixture {name}", span)
         entry = fixture.entries[-1]
@@ -275,6 +277,32 @@ class Tests:
             return apply(m, bound, [], given, span)
 
         return run
+
+
+def _patcher(span: Span) -> Namespace:
+    """The fixture ``monkeypatch``: what it sets is undone with the test, as all is."""
+    others = ("delattr", "delitem", "setenv", "delenv", "syspath_prepend", "chdir", "context", "undo")
+    known = {word: Builtin(f"monkeypatch.{word}") for word in ("setattr", "setitem")}
+    return Namespace({**known, **{word: Extern(f"monkeypatch.{word}", span) for word in others}})
+
+
+@builtin("monkeypatch.setattr")
+def _set_attribute(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``setattr(target, name, value)``, or ``setattr("module.name", value)``."""
+    given = [*args, *(kwargs[k] for k in ("target", "name", "value") if k in kwargs)]
+    if len(given) == 2 and isinstance(given[0], str):
+        home, _, name = given[0].rpartition(".")
+        given = [modules.get(m, home, None), name, given[1]]
+    if len(given) > 2 and isinstance(given[1], str):
+        attributes.store(m, given[0], given[1], given[2], span)
+    return None
+
+
+@builtin("monkeypatch.setitem")
+def _set_item(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if len(args) > 2 and isinstance(args[0], dict):
+        containers.put(m, args[0], args[1], args[2], span)
+    return None
 
 
 def _is_tests(cls: ClassInst) -> bool:

@@ -40,8 +40,8 @@ class Budget:
     """Steps used by the current root, and the time by which its file must be done. ``found`` counts what it came to.
 
     ``known``: how often something was met that is known already. It shows that a root is about CuTe, and nothing new.
-    ``places`` counts where in the source it came to something: a root that has come to no other place for a third of
-    its steps is done.
+    ``places`` counts where in the source it came to something: a root that has come to no other place for two
+    thirds of its steps is done.
 
     Whoever counts a step compares ``used`` with ``next_check`` and calls :meth:`check` past it.
     """
@@ -230,8 +230,8 @@ class Budget:
     def _look_around(self, places: int) -> None:
         if places != self._place:
             self._place, self._place_since = places, self.used
-        elif FILES_SHARE * (self.used - self._place_since) > self.limits.steps_per_root and self._place_since:
-            raise NothingNewError("a third of the steps of a root came to no other place")
+        elif 3 * (self.used - self._place_since) > 2 * self.limits.steps_per_root and self._place_since:
+            raise NothingNewError("two thirds of the steps of a root came to no other place")
 
     def _look(self, found: int) -> None:
         most = self.limits.idle_steps * self.patience

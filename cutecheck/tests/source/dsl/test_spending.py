@@ -260,3 +260,36 @@ def test_a_file_with_many_tests_has_more_steps_while_they_come_to_what_is_new(tm
         tmp_path, HEAD + WORK + "def made():\n    cute.make_layout(8)\n" + same, limits=Limits(steps_per_root=3_000)
     )
     assert few.unrun > made.unrun
+
+
+def test_what_a_test_patches_holds_in_it_alone(tmp_path: Path) -> None:
+    tools = 'table = {"n": 2}\nother = 5\ndef sizes():\n    return [1024]\n'
+    text = f"""{HEAD}
+import pytest
+import tools
+@pytest.fixture
+def small(monkeypatch):
+    monkeypatch.setattr(tools, "sizes", lambda: [8, 16])
+    monkeypatch.setitem(tools.table, "n", 64)
+    monkeypatch.setattr("tools.other", 3)
+    return 3
+def test_a(small):
+    for n in tools.sizes():
+        cute.make_layout((n, tools.table["n"], tools.other))
+def test_b():
+    for n in tools.sizes():
+        cute.make_layout((n, tools.table["n"], tools.other))
+"""
+    shown = ["(1024,2,5):(1,1024,2048)", "(16,64,3):(1,16,1024)", "(8,64,3):(1,8,512)"]
+    assert shapes(driver(tmp_path, text, tools=tools)) == shown
+
+
+def test_a_parameter_has_its_last_value_soon(tmp_path: Path) -> None:
+    text = f"""{HEAD}
+import pytest
+@pytest.mark.parametrize("n", [1, 2, 4, 8, 16, 32, 64, 128])
+def test_a(n):
+    cute.make_layout((n, 3))
+"""
+    first = {s.split(",")[0] for s in shapes(driver(tmp_path, text))}
+    assert {"(1", "(128"} <= first
