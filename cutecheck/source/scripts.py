@@ -67,7 +67,7 @@ def unrun(out: Collected) -> str | None:
     first, *more = sorted(out.unrun)
     others = f" and {len(more)} more" if more else ""
     count = sum(out.unrun.values())
-    return f"{first}{others}: {count} tests or functions were not run, the steps of the file were used up (max-steps)"
+    return f"{first}{others}: {count} tests or functions were not run, or not to their ends: the steps of the file were used up (max-steps)"
 
 
 class _Work:

@@ -54,11 +54,11 @@ class Driver:
         return len({s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()})
 
     def _is_over(self) -> bool:
-        """Whether the file had its steps. It has up to thrice as many while its tests come to places that are new."""
+        """Whether the file had its steps. It has up to twice as many while its tests come to places that are new."""
         most = self.limits.steps_per_root
         if self.spent <= most:
             return False
-        return self.spent > FILES_SHARE * most or 2 * (self.spent - self._places[1]) > most
+        return self.spent > 2 * most or 2 * (self.spent - self._places[1]) > most
 
     def _look(self) -> None:
         count = self._seen()
@@ -157,6 +157,7 @@ class Driver:
             self.unrun += 1
             return
         m.budget.restart()
+        before = self._seen()
         mark = m.journal.mark()
         frame = m.recorder.frame
         try:
@@ -165,8 +166,9 @@ class Driver:
         except NothingNewError:
             novelty.leave_out(m, f"{span.path}:{span.line}")
         except BudgetExceeded as error:
-            if m.budget.total + m.budget.used > FILES_SHARE * self.limits.steps_per_root:
-                self.unrun += 1  # the last that had some
+            most = self.limits.steps_per_root
+            if m.budget.total + m.budget.used > FILES_SHARE * most or (m.budget.used > most and self._seen() > before):
+                self.unrun += 1  # not to its end
             else:
                 self.cut.append(Unknown(str(error), span))
         except RecursionError:
