@@ -67,7 +67,8 @@ def unrun(out: Collected) -> str | None:
     first, *more = sorted(out.unrun)
     others = f" and {len(more)} more" if more else ""
     count = sum(out.unrun.values())
-    return f"{first}{others}: {count} tests or functions were not run, or not to their ends: the steps of the file were used up (max-steps)"
+    what = f"{count} tests or functions were not run, or not to their ends"
+    return f"{first}{others}: {what}: the steps of the file were used up (max-steps)"
 
 
 class _Work:
