@@ -33,7 +33,7 @@ from cutecheck.source.linking import Links, links
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
-from cutecheck.source.scripts import evaluate
+from cutecheck.source.scripts import evaluate, unrun
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.source.vendored import beside, include_dirs, note
 from cutecheck.timing import phase
@@ -159,6 +159,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     built.note,
                     inside,
                     unfound(tree, reported, archs),
+                    unrun(out),
                     *errors.notes(met, bool(request.archs)),
                 ],
             )

@@ -60,6 +60,17 @@ def run(scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], r
     return out
 
 
+def unrun(out: Collected) -> str | None:
+    """What a run says of scripts that had no steps left for all of their tests."""
+    if not out.unrun:
+        return None
+    first, *more = sorted(out.unrun)
+    others = f" and {len(more)} more" if more else ""
+    count = sum(out.unrun.values())
+    what = f"{count} tests or functions were not run, or not to their ends"
+    return f"{first}{others}: {what}: the steps of the file were used up (max-steps)"
+
+
 class _Work:
     """The runs of one request."""
 
@@ -116,6 +127,7 @@ class _Work:
     def _collected(self, runs: Iterator[tuple[str, Any]]) -> list[Collected]:
         from cutecheck.source.dsl.extract import unit_errors
         from cutecheck.source.dsl.launching import configured
+        from cutecheck.source.dsl.novelty import dropped
 
         parts: list[Collected] = []
         for path, driver in runs:
@@ -130,6 +142,9 @@ class _Work:
             driver.recorder.flush_loose()
             collect(driver.recorder, self._reported | driver.library.cells_of(self._reported), out)
             out.configured = dict(configured(driver.machine))
+            out.dropped = dict(dropped(driver.machine))
+            if driver.unrun:
+                out.unrun[path] = driver.unrun
             parts.append(out)
         return parts
 

@@ -32,8 +32,8 @@ NO_SWIZZLE = Swizzle(0, 4, 3)
 
 
 def make_swizzle(b: int, m: int, s: int) -> Swizzle:
-    """``S<b,m,s>``; ``S<0,4,3>``, which does nothing, where these are no swizzle's parameters."""
-    return Swizzle(b, m, s) if b >= 0 and m >= 0 and abs(s) >= b else NO_SWIZZLE
+    """``S<b,m,s>``; ``S<0,4,3>``, which does nothing, where these are no swizzle's parameters, or one of no bits."""
+    return Swizzle(b, m, s) if b > 0 and m >= 0 and abs(s) >= b else NO_SWIZZLE
 
 
 def make_layout(shape: IntTuple, *, stride: IntTuple | None = None) -> Layout:

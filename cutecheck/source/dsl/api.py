@@ -114,6 +114,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         return BuiltinType(name)
     if module.startswith("cutlass.cute.experimental") and name == "allocate":
         return Builtin("cute_ext.allocate")
+    if module.startswith("cutlass.cute.experimental.iket") and name in ("mark", "range_push", "range_pop"):
+        return Builtin("iket.mark")
     if module == "cutlass.cute.core" and f"cute.core.{name}" in PYTHON:
         return Builtin(f"cute.core.{name}")
     if module in ("cutlass.cute", "cutlass.cute.core", "cutlass.cute.tensor") and name in vectors.FUNCTIONS:

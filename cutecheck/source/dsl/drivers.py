@@ -7,15 +7,15 @@ from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.version import following_dsl
-from cutecheck.source.dsl import classes, functions, modules, uncalled
+from cutecheck.source.dsl import classes, functions, modules, novelty, uncalled
 from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.pytests import Tests
 from cutecheck.source.dsl.semantics import DslDialect
 from cutecheck.source.dsl.skipping import Skipped
 from cutecheck.source.dsl.values import SPREAD
 from cutecheck.source.eval import expressions, ir, statements  # noqa: F401  (register the node handlers)
-from cutecheck.source.eval.budget import Budget
-from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.budget import Budget, NothingNewError
+from cutecheck.source.eval.limits import FILES_SHARE, Limits
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
@@ -23,7 +23,11 @@ from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.eval.values import BudgetExceeded, FuncSet, Object
 
-_VARIANTS = 6  # of the parameters of a test
+_VARIANTS = 12  # of the parameters of a test
+_SOON = 6  # of them also where tests take many steps
+_SHORT = 3  # share of a file's steps up to which there are others
+_FEW = 16  # tests of a file that are run in their order
+Test = tuple[Span, list[Callable[[], object]]]
 
 
 class Driver:
@@ -33,20 +37,34 @@ class Driver:
         self.library = library
         self.dialect = DslDialect(library)
         self.recorder = (Recorder if tracing is None else TracingRecorder)(arch, self._lines)
-        given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found))
+        given = (Program(), self.dialect, self.recorder, arch, Budget(limits, self._found, self._seen))
         self.machine = Machine(*given) if tracing is None else TracingMachine(tracing, *given)
         self.dialect.machine = self.machine
         self.cut: list[Unknown] = []
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file
+        self.unrun = 0  # tests and functions that were left out when these were used up
+        self._places: tuple[int, int] = (0, 0)  # where something of CuTe was found, and steps used when the last was
 
     def _found(self) -> int:
         return len(self.recorder.sites) + len(self.recorder.events) + len(self.library.launches)
 
-    def _note(self, span: Span) -> None:
-        reason = f"more than {self.limits.steps_per_root} evaluation steps for this file; raise `max-steps`"
-        if not any(c.reason == reason for c in self.cut):
-            self.cut.append(Unknown(reason, span))
+    def _seen(self) -> int:
+        """At how many places something of CuTe was found."""
+        recorder = self.recorder
+        return len({s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()})
+
+    def _is_over(self) -> bool:
+        """Whether the file had its steps. It has up to twice as many while its tests come to places that are new."""
+        most = self.limits.steps_per_root
+        if self.spent <= most:
+            return False
+        return self.spent > 2 * most or 2 * (self.spent - self._places[1]) > most
+
+    def _look(self) -> None:
+        count = self._seen()
+        if count > self._places[0]:
+            self._places = (count, self.spent)
 
     def _lines(self, path: str) -> list[str]:
         if path not in self.library.lines:
@@ -69,14 +87,16 @@ class Driver:
             if known is None:
                 return
             scope.append(known)
-        tests: list[tuple[Span, list[Callable[[], object]]]] = []
+        tests: list[Test] = []
         found: list[Tests] = []
         self.guard(lambda: found.append(Tests.of(self.machine, scope[0], file)), span)
         if any(t.left_out() for t in found):  # what its helpers do is of its tests
             return
         self.guard(lambda: tests.extend(found[0].all() if found else ()), span)
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
-            for at, calls in tests:
+            if turn >= _SOON and _SHORT * self.spent > self.limits.steps_per_root:
+                break
+            for at, calls in _spread(tests):
                 if turn < len(calls):
                     self.guard(calls[turn], at)
         self._uncalled(scope[0])
@@ -141,10 +161,11 @@ class Driver:
         """Whether what was run said that it is to be skipped."""
         m = self.machine
         skipped = False
-        if self.spent > self.limits.steps_per_root:
-            self._note(span)
+        if self._is_over():
+            self.unrun += 1
             return False
         m.budget.restart()
+        before = self._seen()
         mark = m.journal.mark()
         frame = m.recorder.frame
         try:
@@ -152,18 +173,34 @@ class Driver:
                 run()  # type: ignore[operator]
         except Skipped:
             skipped = True
+        except NothingNewError:
+            novelty.leave_out(m, f"{span.path}:{span.line}")
         except BudgetExceeded as error:
-            self.cut.append(Unknown(str(error), span))
+            most = self.limits.steps_per_root
+            if m.budget.total + m.budget.used > FILES_SHARE * most or (m.budget.used > most and self._seen() > before):
+                self.unrun += 1  # not to its end
+            else:
+                self.cut.append(Unknown(str(error), span))
         except RecursionError:
             self.cut.append(Unknown("nesting too deep for the evaluator", span))
         except Exception as error:  # one driver must not hide the others: it becomes one line of the report
             m.recorder.internal("driver", span, error)
             self.cut.append(Unknown(f"internal error while evaluating this: {type(error).__name__}: {error}", span))
         self.spent += m.budget.used
+        self._look()
         m.recorder.frame = frame
         if not keep:
             m.journal.undo(mark)
         return skipped
+
+
+def _spread(tests: list[Test]) -> list[Test]:
+    """Tests in an order in which no two neighbours of the file, which are mostly about one thing, come soon after one
+    another: steps may run out."""
+    if len(tests) <= _FEW:
+        return tests
+    bits = (len(tests) - 1).bit_length()
+    return [tests[i] for i in sorted(range(len(tests)), key=lambda i: f"{i:0{bits}b}"[::-1])]
 
 
 __all__ = ["ClassInst", "Driver", "classes"]

@@ -1,4 +1,4 @@
-"""``cutlass.cute.experimental``: buffers that are allocated where they are named, in any space."""
+"""``cutlass.cute.experimental``: buffers that are allocated where they are named, in any space; marks for profilers."""
 
 from __future__ import annotations
 
@@ -42,6 +42,12 @@ def _allocate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     if isinstance(layout, ComposedLayout):
         wanted["swizzle"] = layout.a
     return storage.allocate(m, storage.Allocator(f"{span.line}"), [kind], wanted, span, "allocate_tensor")
+
+
+@builtin("iket.mark")
+def _mark(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """A mark for the profiler, which computes nothing."""
+    return None
 
 
 @builtin("cute.core._pack_shape", "cute.core._pack_tile", "cute.core._pack_coord", "cute.core._pack_stride")

@@ -91,6 +91,7 @@ class Runner:
         """A finished run of a file for each of its architectures; what other files walked is walked again."""
         file, library = self._files[path], self._library
         library.launches.clear()
+        library.calls.clear()
         try:
             data = read_bytes(file)
         except OSError:
@@ -105,6 +106,7 @@ class Runner:
     def bound(self, paths: Iterable[str], instantiate: Iterable[str]) -> Iterator[tuple[str, Driver]]:
         """A run for each file and architecture that bindings name: those given, and those in comments of ``paths``."""
         self._library.launches.clear()
+        self._library.calls.clear()
         bindings = [b for text in instantiate if (b := asked(text, dict(self._files))) is not None]
         for path in paths:
             with suppress(OSError):

@@ -20,6 +20,7 @@ from cutecheck.source.dsl import (
     made_classes,
     modules,
     protocol,
+    repeats,
     uncalled,
     vectors,
 )
@@ -318,7 +319,13 @@ def run(
         env.vars["__class__"] = fn.cls
     if sink is not None:
         env.vars[YIELD] = sink
-    return calls.run_function(m, entry, decl, env, args, kwargs, span)
+
+    def walk() -> Value:
+        return calls.run_function(m, entry, decl, env, args, kwargs, span)
+
+    if sink is not None or "kernel" in decl.flags or (device and not host):
+        return walk()
+    return (repeats.once if host else repeats.unless_idle)(m, fn, entry, args, kwargs, span, walk)
 
 
 def on_device(m: Machine) -> bool:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from cutecheck.cache import digest
 from cutecheck.facts import Span
 from cutecheck.model.units import Bytes
-from cutecheck.source.dsl import defining, modules
+from cutecheck.source.dsl import defining, modules, novelty
 from cutecheck.source.dsl.functions import device_arguments, run
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.replays import replay
@@ -71,7 +71,12 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     walked = modules.state(m).setdefault("walked", set())
     if like is not None and like in walks:
         walked |= walks[like]
+        m.budget.known += 1
         return None
+    if like is not None and novelty.is_left_out(m, entry, (*call.args, *(v for _, v in call.kwargs))):
+        m.budget.known += 1
+        return None
+    begin = m.budget.used
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
@@ -79,6 +84,7 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
+        novelty.spent(m, entry.decl, m.budget.used - begin)
     if like is not None and like == _likeness(m, call, entry, kwargs):  # what changes its arguments is walked each time
         walks[like] = frozenset(reached)
     return None

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Collection, Hashable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from cutecheck.model.dtype import DType
 from cutecheck.model.units import Bits
@@ -46,6 +47,7 @@ class Library:
     tops: dict[str, set[Path]] | None = None  # the folders of the tree's packages
     byte: Value = None
     launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
+    calls: dict[Hashable, Any] = field(default_factory=dict)  # of device functions by the host: what each did
     located: dict[tuple[str, Path | None], Path | None] = field(default_factory=dict)  # of a module and its importer
     packages: dict[tuple[str, Path | None], bool] = field(default_factory=dict)
     cute: dict[Path, bool] = field(default_factory=dict)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
-from cutecheck.source.dsl import classes, functions, modules, skipping
+from cutecheck.source.dsl import attributes, classes, containers, functions, modules, skipping
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.pytest_options import config
 from cutecheck.source.dsl.statements import spelled
@@ -30,7 +30,7 @@ _GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
     "request", "tmp_path", "tmp_path_factory", "tmpdir", "capsys", "capfd", "caplog", "monkeypatch", "recwarn",
     "pytestconfig", "benchmark", "subtests",
 })  # fmt: skip
-_MORE = 3  # of the values of a parameter
+_SOON = 2  # of the values of a parameter besides the first; others where steps are left
 Choices = dict[tuple[str, ...], list[Value]]
 
 
@@ -244,6 +244,8 @@ class Tests:
         fixture = self._fixture(name, None if obj is None else obj.cls)
         if fixture is None and name in ("request", "pytestconfig"):
             return self._request(None, span) if name == "request" else self._config()
+        if fixture is None and name == "monkeypatch":
+            return _patcher(span)
         if fixture is None:
             return Extern(f"the fixture {name}", span)
         entry = fixture.entries[-1]
@@ -304,6 +306,32 @@ def _is_looked_at(m: Machine, decl: ir.Function) -> None:
     modules.state(m)["walked"] = {*modules.state(m).get("walked", ()), id(decl)}
 
 
+def _patcher(span: Span) -> Namespace:
+    """The fixture ``monkeypatch``: what it sets is undone with the test, as all is."""
+    others = ("delattr", "delitem", "setenv", "delenv", "syspath_prepend", "chdir", "context", "undo")
+    known = {word: Builtin(f"monkeypatch.{word}") for word in ("setattr", "setitem")}
+    return Namespace({**known, **{word: Extern(f"monkeypatch.{word}", span) for word in others}})
+
+
+@builtin("monkeypatch.setattr")
+def _set_attribute(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``setattr(target, name, value)``, or ``setattr("module.name", value)``."""
+    given = [*args, *(kwargs[k] for k in ("target", "name", "value") if k in kwargs)]
+    if len(given) == 2 and isinstance(given[0], str):
+        home, _, name = given[0].rpartition(".")
+        given = [modules.get(m, home, None), name, given[1]]
+    if len(given) > 2 and isinstance(given[1], str):
+        attributes.store(m, given[0], given[1], given[2], span)
+    return None
+
+
+@builtin("monkeypatch.setitem")
+def _set_item(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if len(args) > 2 and isinstance(args[0], dict):
+        containers.put(m, args[0], args[1], args[2], span)
+    return None
+
+
 def _is_tests(cls: ClassInst) -> bool:
     foreign = [b for c in classes.mro(cls) for b in c.memo["foreign"]]
     if any(isinstance(b, Extern) and b.what.endswith("TestCase") for b in foreign):
@@ -341,7 +369,7 @@ def _single(row: Value) -> Value:
 
 
 def _picks(choices: Choices) -> list[dict[str, Value]]:
-    """The first of all values, then each other one in turn."""
+    """The first of all values, then others in turn."""
 
     def bind(pick: dict[tuple[str, ...], Value]) -> dict[str, Value]:
         out: dict[str, Value] = {}
@@ -355,5 +383,15 @@ def _picks(choices: Choices) -> list[dict[str, Value]]:
     first = {names: values[0] for names, values in choices.items()}
     out = [bind(first)]
     for names, values in choices.items():
-        out += [bind({**first, names: v}) for v in values[1:_MORE]]
+        out += [bind({**first, names: v}) for v in _others(values)[:_SOON]]
+    for names, values in choices.items():
+        out += [bind({**first, names: v}) for v in _others(values)[_SOON:]]
     return out
+
+
+def _others(values: list[Value]) -> list[Value]:
+    """Of the values after the first the last and some between: sizes stand in their order, and the ends differ most."""
+    rest = values[1:]
+    if len(rest) <= _SOON:
+        return rest
+    return [rest[i] for i in dict.fromkeys(len(rest) * k // 4 - 1 for k in (4, 2, 3, 1) if len(rest) * k >= 4)]

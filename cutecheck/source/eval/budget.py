@@ -28,6 +28,10 @@ def memory_mib() -> int:
         return 0
 
 
+class NothingNewError(BudgetExceeded):
+    """All that a root comes to is known by now."""
+
+
 class CallIsDone(BudgetExceeded):
     """A call on the host went on after what it is for was met."""
 
@@ -35,22 +39,35 @@ class CallIsDone(BudgetExceeded):
 class Budget:
     """Steps used by the current root, and the time by which its file must be done. ``found`` counts what it came to.
 
+    ``known``: how often something was met that is known already. It shows that a root is about CuTe, and nothing new.
+    ``places`` counts where in the source it came to something: a root that has come to no other place for two
+    thirds of its steps is done.
+
     Whoever counts a step compares ``used`` with ``next_check`` and calls :meth:`check` past it.
     """
 
     __slots__ = (
-        "_aside", "_before", "_call", "_computed", "_end", "_found", "_idle", "_loops", "_quiet", "_since", "barren",
-        "calls", "deadline", "depth", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
+        "_aside", "_before", "_call", "_computed", "_end", "_forgiven", "_found", "_idle", "_known", "_loops", "_new",
+        "_new_since", "_place", "_place_since", "_places", "_quiet", "_since", "barren", "calls", "deadline", "depth",
+        "known", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
-    def __init__(self, limits: Limits, found: Callable[[], int] | None = None) -> None:
+    def __init__(
+        self, limits: Limits, found: Callable[[], int] | None = None, places: Callable[[], int] | None = None
+    ) -> None:
         self.limits = limits
         self.max_depth = limits.depth
         # of the processor: how busy the machine is must not decide what is found
         self.deadline = time.thread_time() + limits.seconds_per_file if limits.seconds_per_file else None
-        self._found = found
+        self._found, self._places = found, places
+        self._forgiven = -1  # found when a loop was left the last time
+        self._place = 0  # places when last looked at, and steps used when that grew
+        self._place_since = 0
         self._before = 0  # found when last looked at
         self._since = 0  # steps used then
+        self.known = 0
+        self._new = 0  # found that was not known, when last looked at; steps used, and ``known``, then
+        self._new_since = self._known = 0
         self._aside: int | None = None  # steps used when what leaves no facts began
         self._quiet = 0  # steps of the root that left no facts
         self._idle = 0  # steps at whose end roots were cut because they found nothing more
@@ -72,7 +89,8 @@ class Budget:
         self.depth = 0
         self.calls = 0
         self.next_check = 0
-        self._since = 0
+        self._since = self._new_since = self._place_since = 0
+        self._known = self.known
         self._quiet = 0
         self.patience = 1
 
@@ -120,12 +138,14 @@ class Budget:
             yield
             return
         found, since, start = self._before, self._since, self.used - self._quiet
-        self._since = start
+        new, new_since = self._new, self._new_since
+        self._since = self._new_since = start
         try:
             yield
         finally:
             end = self.used - self._quiet
             self._since = since + end - start if self._before == found else end
+            self._new_since = new_since + end - start if self._new == new else end
 
     @contextmanager
     def calling(self, met: Callable[[], int | None]) -> Iterator[None]:
@@ -169,15 +189,22 @@ class Budget:
         finally:
             self._loops -= 1
 
-    def is_mostly_idle(self) -> bool:
-        """Whether more than half of the steps that may come to nothing at a stretch are used up."""
-        if self._found is None or self._found() != self._before:
+    def is_mostly_idle(self, share: float = 0.5) -> bool:
+        """Whether more than this share of the steps that may come to nothing at a stretch are used up."""
+        if self._found is None or self._found() != self._new:
             return False
         most = self.limits.idle_steps * self.patience
-        return 2 * self._idle_steps() > (most // 10 if self._idle > FILES_SHARE * most else most)
+        used = self._idle_steps(self._new_since)
+        return used > share * (most // 10 if self._idle > FILES_SHARE * most else most)
 
-    def _idle_steps(self) -> int:
-        return (self.used if self._aside is None else self._aside) - self._quiet - self._since
+    def forgive_loop(self) -> None:
+        """A loop that came to nothing was left: what follows it may do as much, once before something is found."""
+        if self._forgiven != self._new:
+            self._forgiven = self._new
+            self._since = self._new_since = self.used - self._quiet
+
+    def _idle_steps(self, since: int) -> int:
+        return (self.used if self._aside is None else self._aside) - self._quiet - since
 
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""
@@ -192,15 +219,28 @@ class Budget:
             raise CallIsDone("a kernel that uses nothing of CuTe goes on")
         if self._found is not None:
             self._look(self._found())
+        if self._places is not None:
+            self._look_around(self._places())
         if self.deadline is not None and time.thread_time() > self.deadline:
             raise BudgetExceeded(f"more than {self.limits.seconds_per_file} seconds for a file; {TIME_IS_UP}")
         if self.limits.mebibytes and memory_mib() > self.limits.mebibytes:
             raise BudgetExceeded(f"more than {self.limits.mebibytes} MiB of memory in use; {MEMORY_IS_UP}")
         self.next_check = min(most, self.used + _CLOCK_STEPS)
 
+    def _look_around(self, places: int) -> None:
+        if places != self._place:
+            self._place, self._place_since = places, self.used
+        elif 3 * (self.used - self._place_since) > 2 * self.limits.steps_per_root and self._place_since:
+            raise NothingNewError("two thirds of the steps of a root came to no other place")
+
     def _look(self, found: int) -> None:
         most = self.limits.idle_steps * self.patience
-        used = self._idle_steps()
+        used = self._idle_steps(self._since)
+        if found != self._new:
+            self._new, self._new_since, self._known = found, self.used - self._quiet, self.known
+        elif self._idle_steps(self._new_since) > most and self.known != self._known:
+            raise NothingNewError(f"more than {most} evaluation steps that came to what was known")
+        found += self.known
         if found != self._before:
             self._before, self._since = found, self.used - self._quiet
         elif used > most or (self._idle > FILES_SHARE * most and used > most // 10):

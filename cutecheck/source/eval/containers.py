@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from weakref import WeakValueDictionary
 
 from cutecheck.facts import Span, Unknown
@@ -141,6 +141,16 @@ def changes(m: Machine, container: Container) -> None:
     if cell is None:
         known[id(container)] = cell = Contents(container)
     m.journal.touch(cell, HELD)
+
+
+Made = TypeVar("Made", bound=Container)
+
+
+def new(m: Machine, container: Made) -> Made:
+    """A container that a program makes where it stands: what an iteration does to its own is of no other."""
+    if m.rehearsals:
+        m.containers.append(container)  # so that no other has its identity
+    return container
 
 
 def lose(m: Machine, container: Container, why: Unknown) -> None:

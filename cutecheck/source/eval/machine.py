@@ -197,6 +197,7 @@ class Machine:
         self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
         # of the rehearsals that are walked: the last number and the last serial made before
         self.rehearsals: list[tuple[int, int]] = []
+        self.containers: list[list[Value] | dict[Any, Value]] = []  # that were made in them
         self.supposed: set[str] = set()  # variables for what a loop changes, until it is settled
         self.guesses: dict[Span, tuple[Guess, ...]] = {}  # what loops changed when they were settled last
         self.made = 0  # how many names were made apart

@@ -18,7 +18,7 @@ from cutecheck.source.eval import (
     qualifiers,
     references,
 )
-from cutecheck.source.eval.containers import ANY_NAME, Lost, include
+from cutecheck.source.eval.containers import ANY_NAME, Lost, include, new
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -127,7 +127,7 @@ def bind_parameters(
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":
             named = {q.name for q in params}
-            value = {k: v for k, v in kwargs.items() if k not in named and k != ANY_NAME}
+            value = new(m, {k: v for k, v in kwargs.items() if k not in named and k != ANY_NAME})
             if ANY_NAME in kwargs:
                 include(value, kwargs[ANY_NAME], span)
         if isinstance(value, TensorVal) and not value.name:

@@ -81,3 +81,8 @@ def test_what_the_dsl_accepts_silently() -> None:
 def test_a_tuple_of_one_mode_is_taken_apart(func: str, a: str, b: str, result: str) -> None:
     """As the DSL 4.8.1 prints them."""
     assert show_dsl(dsl.call(func, [parse_dsl(a), parse_dsl(b)], {})) == result
+
+
+@pytest.mark.parametrize("given", [(0, 2, 0), (0, 3, 3), (0, 0, 0), (0, 4, 1)])
+def test_a_swizzle_of_no_bits_is_the_one_that_does_nothing(given: tuple[int, int, int]) -> None:
+    assert show_dsl(dsl.make_swizzle(*given)) == "S<0,4,3>"  # as nvidia-cutlass-dsl 4.8.1 prints

@@ -41,7 +41,7 @@ def _sequence(m: Machine, node: ir.Sequence_, env: Env) -> Value:
             items.append(value)
     if any(a.name for a in node.items) and len(items) == len(node.items):
         return Designated.of(items, (a.name or "" for a in node.items))
-    return items if node.kind in ("list", "set") else tuple(items)
+    return containers.new(m, items) if node.kind in ("list", "set") else tuple(items)
 
 
 @handles(ir.FString)
@@ -74,7 +74,7 @@ def _dict(m: Machine, node: ir.DictLit, env: Env) -> Value:
             out[k] = value
         except TypeError:
             return Unknown("a dictionary key that is not known", node.span)
-    return out
+    return containers.new(m, out)
 
 
 @handles(ir.SliceExpr)
@@ -126,5 +126,5 @@ def _comprehension(m: Machine, node: ir.Comprehension, env: Env) -> Value:
     if bad is not None:
         return bad
     if node.kind == "dict":
-        return pairs
-    return m.dialect.generated(results) if node.kind == "generator" else results
+        return containers.new(m, pairs)
+    return m.dialect.generated(results) if node.kind == "generator" else containers.new(m, results)

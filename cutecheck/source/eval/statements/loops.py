@@ -61,6 +61,9 @@ from cutecheck.source.eval.values import Object, Reference, Scalar, Value, seria
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
 _MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
+_MAY_END_DEAR = 4  # of one on the host whose passes took many steps: what waits for something, or tries again
+_DEAR = 10_000
+_MOSTLY, _NEARLY = 0.75, 0.95  # of the steps that may come to nothing: a loop that does much, or little, is left
 _COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
@@ -301,7 +304,8 @@ def _one_by_one(
         done = loop.walk(node.body)
         if done is not Done.NORMAL:
             return loop.end(done)
-        if len(loop.exits.states) > _MAY_END:
+        dear = not m.dialect.by_value and m.budget.used - begin > _DEAR
+        if len(loop.exits.states) > (_MAY_END_DEAR if dear else _MAY_END):
             break
         if node.step is not None:
             m.run(node.step, env)
@@ -359,6 +363,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         lent = m.dialect.by_value and _refers(m, node, env, True) and type(iterable) in (Elements, Held)
         for i, item in walked_passes(m, node, env, items):
             used, found = m.budget.used, m.recorder.found()
+            mark, serial = m.journal.mark(), next(serials)
             own: Value
             if of is not None and not isinstance(item, Object) and not isinstance(node.target, ir.Bind):
                 now = of.get(i) if isinstance(item, Scalar) else item
@@ -372,12 +377,18 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
                 break
             if m.recorder.found() != found:
                 m.budget.barren = 0
-            elif m.budget.used - used > _WORK and not m.recorder.in_kernel():
-                m.budget.barren += 1
-                if m.budget.barren >= m.budget.limits.barren_iterations:
+            elif not m.recorder.in_kernel():
+                m.budget.barren += m.budget.used - used > _WORK
+                most = m.budget.limits.barren_iterations
+                much = m.budget.barren > 1
+                idle = not m.dialect.by_value and (much or i >= most)
+                if m.budget.barren >= most or (idle and m.budget.is_mostly_idle(_MOSTLY if much else _NEARLY)):
                     rest = Recurrence(m.number(), node.span)
+                    walked_once(m, rest, mark, serial)
                     havoc(m, node, env, rest, None)
                     leave(m, rest)
+                    if idle:
+                        m.budget.forgive_loop()
                     break
     return each.end(done)
 

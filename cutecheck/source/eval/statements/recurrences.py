@@ -11,7 +11,7 @@ from cutecheck.facts import Span
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval import ages
-from cutecheck.source.eval.containers import Holding
+from cutecheck.source.eval.containers import Contents, Holding
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import (
@@ -69,6 +69,7 @@ class Recurrence:
     parts: bool = False
     env: Env | None = None  # where the loop stands
     serial: int = 0  # objects made by the last rehearsal have a greater one
+    own: frozenset[int] = frozenset()  # containers that it made, by identity
     ends: bool = False  # after any iteration: the last rehearsal showed that there is no other
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
@@ -117,7 +118,7 @@ def settle(m: Machine, body: Callable[[], object], loop: Recurrence, rough: bool
         before = len(found)
         for key, (where, name, new) in _all_written(loop, changed).items():
             old = where.get(name)
-            if ages.made_since(where, max(loop.serial, m.kept)):
+            if ages.made_since(where, max(loop.serial, m.kept)) or _made_by(loop, where):
                 continue  # of an object of its own, which no other iteration sees
             if key not in loop.cells and key != loop.told and old is not None and not same(old, new):
                 loop.cells[key] = Changing(where, name, old)
@@ -238,12 +239,16 @@ def _rehearse(m: Machine, body: Callable[[], object], loop: Recurrence) -> Writt
     for ways in (loop.ways, loop.exits, loop.left):
         ways.clear()
     m.rehearsals.append((m.made, loop.serial))
+    before = len(m.containers)
     try:
         # on the host, steps that leave no facts are what is limited
         with m.recorder.rehearsing(), m.budget.aside() if m.recorder.in_kernel() else nullcontext():
             body()
     finally:
         m.rehearsals.pop()
+        loop.own = frozenset(map(id, m.containers[before:]))
+        if not m.rehearsals:
+            m.containers.clear()
     changed = written(m, mark)
     m.journal.undo(mark)
     ages.drop_gone(m, max(loop.serial, m.kept))
@@ -263,6 +268,10 @@ def _all_written(loop: Recurrence, changed: Written) -> Written:
         for key, cell in wrote.items():
             found.setdefault(key, cell)
     return found
+
+
+def _made_by(loop: Recurrence, where: dict[Any, Any]) -> bool:
+    return isinstance(where, Contents) and id(where.owner) in loop.own
 
 
 def _refine(m: Machine, loop: Recurrence, changed: Written) -> bool:
