@@ -11,6 +11,7 @@ from cutecheck.model.algebra import filter_zeros
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Injective
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import static_layout
 from cutecheck.rules.derive.views import View, comparable, compared, rearranged, views_of
@@ -39,7 +40,8 @@ class SameBufferSameLayout(Rule):
 
     Assumptions
         Only tiles of one shape are compared; sub-tiles, stages at other offsets and transposed views are not reported,
-        nor views that have the same elements under the same swizzle in another order: threads exchange values so.
+        nor views that have the same elements under the same swizzle in another order, of which threads copy parts that
+        no TiledCopy or TiledMMA gives them: they exchange values so.
         Elements stored one by one outside ``copy`` are not seen.
 
     Fix
@@ -162,7 +164,7 @@ class SameBufferSameLayout(Rule):
             outcomes = [outcome for other in others for outcome in compared(other, read, context)]
             if not outcomes or any(o.verdict is not Verdict.REFUTED for o in outcomes):
                 continue
-            if any(rearranged(other.layout, read.layout) for other in others):
+            if any(_exchanged(other, read) for other in others):
                 continue
             other = others[0]
             yield self.finding(
@@ -178,3 +180,9 @@ class SameBufferSameLayout(Rule):
                 enclosing=read.event.enclosing,
                 arch=read.event.arch,
             )
+
+
+def _exchanged(written: View, read: View) -> bool:
+    """Threads that cut the buffer by hand may mean another order."""
+    tiled = all(v.event.kind == "gemm" or isinstance(v.event.tiled, (TiledCopy, TiledMMA)) for v in (written, read))
+    return not tiled and rearranged(written.layout, read.layout)

@@ -44,6 +44,15 @@ def with_smem(event: Event, **changes: object) -> Event:
         (ROWS, "((_8,_8),_64):((_64,_512),_1)", []),  # the same function, written otherwise
         (SWIZZLED, "(_32,_64):(_64,_1)", []),  # another shape says nothing
         (ROWS, "(_64,_64):(ld,_1)", []),  # a stride of run time says nothing
+    ],
+)
+def test_views(written: str, read: str, expected: list[str]) -> None:
+    assert found(through(written, read)) == expected
+
+
+@pytest.mark.parametrize(
+    ("written", "read", "expected"),
+    [
         ("(_32,_8):(_1,_32)", "(_32,(_4,_2)):(_4,(_1,_128))", []),  # threads exchange what each has
         ("Sw<1,2,1> o _0 o (_32,_8):(_1,_32)", "Sw<1,2,1> o _0 o (_32,_8):(_8,_1)", []),
         ("Sw<1,2,1> o _0 o (_32,_8):(_1,_32)", "Sw<0,2,1> o _0 o (_32,_8):(_8,_1)", ["CUT208"]),
@@ -51,8 +60,11 @@ def with_smem(event: Event, **changes: object) -> Event:
         ("(_32,_8):(_1,_32)", "(_32,_8):(_9,_1)", ["CUT208"]),
     ],
 )
-def test_views(written: str, read: str, expected: list[str]) -> None:
-    assert found(through(written, read)) == expected
+def test_what_threads_exchange(written: str, read: str, expected: list[str]) -> None:
+    tiled = through(written, read)
+    by_hand = [replace(event, tiled=None) for event in tiled]
+    assert found(by_hand) == expected
+    assert found(tiled) == ["CUT208"]  # two orders of one tile, of which one is wrong
 
 
 def test_one_writer_of_the_same_layout_is_enough() -> None:
