@@ -77,6 +77,9 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
         elif isinstance(old, (Address, ObjectPointer, Closure)):
             forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may point elsewhere", span))
+        elif isinstance(old, Elements) and old and all(isinstance(v, Pointer) for v in old):
+            others = (Pointer(f"{name}#{m.number()}", "unknown", v.type) for v in old)
+            m.journal.set(where, name, like(old, others))  # that point elsewhere
         elif isinstance(old, tuple) and old and not _of_numbers(old):
             forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))

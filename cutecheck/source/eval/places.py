@@ -310,9 +310,11 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
 
 
 def _takes(old: Value, value: Value) -> bool:
-    """A number or object is written to an element that holds one, and so is known to be this one."""
+    """A number, object or pointer is written to an element that holds one, and so is known to be this one."""
     from cutecheck.source.eval.leaks import points
 
+    if isinstance(old, Pointer):
+        return isinstance(value, Pointer)
     return isinstance(old, (Scalar, EnumVal, Object)) and not points(value)
 
 

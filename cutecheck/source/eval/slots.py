@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from math import gcd
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn, Sym, as_expr
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.tuples import Constants, Elements, like
-from cutecheck.source.eval.values import Address, Apart, Cell, Scalar, Seen, Settled, Value, constant
+from cutecheck.source.eval.values import Address, Apart, Cell, Pointer, Scalar, Seen, Settled, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -139,6 +143,27 @@ def compared(op: str, left: Address, right: Address) -> Value | None:
         return Scalar(a - b, "long")
     answers = {"==": a == b, "!=": a != b, "<": a < b, "<=": a <= b, ">": a > b, ">=": a >= b}
     return Scalar(int(answers[op]), "bool") if op in answers else None
+
+
+def one_of_pointers(m: Machine, array: Value, index: Any) -> Pointer | None:
+    """An element of an array of pointers, at an index that is not constant: ``stages[i % 4]`` of those to 4 buffers."""
+    pointers = [p for p in array if isinstance(p, Pointer)] if isinstance(array, Elements) else []
+    if not isinstance(array, Elements) or len(pointers) != len(array) or not isinstance(index, (Dyn, Sym)):
+        return None
+    first, *rest = pointers
+    if any(p.type is not first.type and p.type != first.type for p in rest):
+        return None
+    alike = all((p.buffer, p.space, p.swizzle) == (first.buffer, first.space, first.swizzle) for p in rest)
+    offsets = [p.offset for p in pointers if not isinstance(p.offset, Unknown)]
+    if alike and len(offsets) == len(pointers) > 1:
+        begin, step = as_expr(offsets[0]), ex.sub(as_expr(offsets[1]), as_expr(offsets[0]))
+        at = [ex.add(begin, ex.mul(step, ex.const(i))) for i in range(len(offsets))]
+        if all(as_expr(o) == a for o, a in zip(offsets, at, strict=True)):
+            aligned = [p.align for p in pointers if p.align is not None]
+            align = gcd(*aligned) if len(aligned) == len(pointers) else None
+            moved = ex.add(begin, ex.mul(step, as_expr(index)))
+            return replace(first, offset=Dyn(moved) if moved.constant is None else moved.constant, align=align)
+    return Pointer(f"*{PER_THREAD}{m.number()}", "unknown", first.type)
 
 
 def _number(m: Machine, index: Value) -> Any:

@@ -288,6 +288,8 @@ def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells |
             value = places.read(m, cells, node.span)
             if isinstance(value, Unknown):
                 leaks.leak(m, base)  # any of them
+                one = slots.one_of_pointers(m, base, cells[0][1]) if len(cells) == 1 else None
+                value = value if one is None else one
             return value, cells
     m.returned = None
     return _element(m, node, base, args, env), m.returned

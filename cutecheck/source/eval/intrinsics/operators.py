@@ -11,6 +11,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import Major
 from cutecheck.model.basis import ScaledBasis, Underscore
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
@@ -167,10 +168,7 @@ def advance(m: Machine, p: Value, by: Value, span: Span) -> Value:
     if isinstance(n, Dyn) and any(v.name.startswith("&") for v in n.expr.variables()):
         from cutecheck.source.eval import shared_addresses
 
-        inner = p.type
-        while isinstance(inner, ArrayType):
-            inner = inner.inner
-        bits = _bits(m, inner, span)
+        bits = _bits(m, _innermost(p.type), span)
         return shared_addresses.settled(moved, None if bits is None else bits // 8)
     return moved
 
@@ -213,13 +211,22 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
 def cast_pointer(m: Machine, p: Pointer, inner: Value, span: Span) -> Value:
     found = tensors.cast_pointer_to(p, inner)
     if isinstance(found.offset, Unknown) and not isinstance(p.offset, Unknown):
-        old, new = _bits(m, p.type, span), _bits(m, inner, span)
+        old, new = _bits(m, _innermost(p.type), span), _bits(m, inner, span)
         if old is not None and new is not None:
             if old % new == 0:
                 return replace(found, offset=p.offset * (old // new))
-            if isinstance(p.offset, int) and p.offset * old % new == 0:
-                return replace(found, offset=p.offset * old // new)
+            terms = as_expr(p.offset).terms
+            if all(factor * old % new == 0 for _, factor in terms):
+                moved = Expr(tuple((monomial, factor * old // new) for monomial, factor in terms))
+                return replace(found, offset=Dyn(moved) if moved.constant is None else moved.constant)
     return found
+
+
+def _innermost(t: Value) -> Value:
+    """What offsets in an array are counted in."""
+    while isinstance(t, ArrayType):
+        t = t.inner
+    return t
 
 
 def _bits(m: Machine, t: Value, span: Span) -> int | None:

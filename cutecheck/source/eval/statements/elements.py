@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import (
     Closure,
     FuncSet,
     Intrinsic,
+    PtrType,
     Scalar,
     ScalarType,
     Value,
@@ -141,13 +142,13 @@ def _indices(node: ir.Expr) -> list[ir.Expr]:
     return found
 
 
-def _goes_through(m: Machine, fn: ir.Expr, env: Env) -> bool:
-    """What is called is a function of the tree, or a lambda."""
+def _goes_through(m: Machine, fn: ir.Expr, env: Env, pointers: bool) -> bool:
+    """What is called is a function of the tree, or a lambda; one of CuTe's writes no pointer that it is given."""
     if not isinstance(fn, (ir.Name, ir.Scoped)):
         return False
     with m.recorder.rehearsing(), m.budget.aside():
         value = m.eval(fn, env)
-    if isinstance(value, Closure):
+    if isinstance(value, Closure) or (pointers and isinstance(value, Intrinsic)):
         return True
     return isinstance(value, FuncSet) and all(e.decl.body is not None for e in value.entries)
 
@@ -160,7 +161,8 @@ def unset(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value | None
     given = only_indexed(fn).get(decl.name)
     if decl.flags & {"shared", "static", "extern", "thread"} or given is None:
         return None
-    if not all(_goes_through(m, called, env) for called in given):
+    pointers = isinstance(type_, ArrayType) and isinstance(type_.inner, PtrType)
+    if not all(_goes_through(m, called, env, pointers) for called in given):
         return None
     return _unset(m, type_, decl)
 
@@ -172,7 +174,8 @@ def _small(type_: Value) -> bool:
             return False
         total *= type_.extent
         type_ = type_.inner
-    return 0 < total <= _MOST and isinstance(type_, ScalarType) and type_.dtype.name in INTEGERS
+    number = isinstance(type_, ScalarType) and type_.dtype.name in INTEGERS
+    return 0 < total <= _MOST and (number or isinstance(type_, PtrType))  # of pointers: the stages of buffers
 
 
 def _unset(m: Machine, type_: Value, decl: ir.Variable) -> Value:
