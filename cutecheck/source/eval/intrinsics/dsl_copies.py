@@ -110,7 +110,20 @@ def _automatic(c: Call, src: Value, dst: Value) -> Value:
     widest = _WIDEST_GLOBAL if {src.space, dst.space} == {"gmem", "rmem"} and _number(c.m.arch) >= 100 else _WIDEST
     adjacent = math.gcd(common, *(n for n in most if n is not None)) * int(bits)
     width = math.gcd(adjacent, int(widest), *(int(a) * 8 for _, a in known if a is not None))
-    return _universal(Bits(width), src.dtype) if width >= int(bits) else None
+    if width < int(bits):
+        return None
+    if not all(_starts_with(x, width // int(bits)) for x in layouts):
+        return Unknown("the order in which the DSL takes the values of this copy for vectors is not known here", c.span)
+    return _universal(Bits(width), src.dtype)
+
+
+def _starts_with(layout: Any, count: int) -> bool:
+    """Whether the first values of a layout are so many adjacent ones. The DSL finds them in later modes, too."""
+    if count == 1 or not isinstance(layout, Layout):
+        return True
+    pairs = zip(it.leaves(layout.shape), it.leaves(layout.stride), strict=True)
+    first = next(((s, d) for s, d in pairs if s != 1), (1, 1))
+    return first[1] == 1
 
 
 def _narrowed(src: Value, dst: Value) -> CopyAtom | None:

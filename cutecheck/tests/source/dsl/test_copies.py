@@ -238,3 +238,23 @@ cute.compile(host)
     )
     found = events(driver(tmp_path, text))
     assert {str(e.operands[0].offset) for e in found} == {"60"}
+
+
+def test_vectors_that_lie_in_a_later_mode_are_not_refused(tmp_path: Path) -> None:
+    """``autovec_copy`` finds adjacent values in any mode (4.8.1 compiles this one); in which order is not known here."""
+    text = f"""{HEAD}
+@cute.kernel
+def kernel(p: cute.Pointer, s: cutlass.Int64):
+    given = cute.make_rmem_tensor(cute.make_layout(((1, 2), 1, 8), stride=((0, 8), 0, 1)), cutlass.Float16)
+    last = cute.make_layout(((1, 2), 1, (4, 2)), stride=((0, 128), 0, (1, cute.assume(s, divby=512))))
+    cute.autovec_copy(given, cute.make_tensor(p.align(16), last))
+
+@cute.jit
+def host(p: cute.Pointer, s: cutlass.Int64):
+    kernel(p, s).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+host(cute.runtime.make_ptr(cutlass.Float16, 1024, cute.AddressSpace.gmem, assumed_align=16), 512)
+"""
+    (found,) = events(driver(tmp_path, text))
+    assert found.reason is not None
+    assert "the order in which the DSL takes" in found.reason.reason
