@@ -117,13 +117,13 @@ def _automatic(c: Call, src: Value, dst: Value) -> Value:
     return _universal(Bits(width), src.dtype)
 
 
-def _starts_with(layout: Any, count: int) -> bool:
-    """Whether the first values of a layout are so many adjacent ones. The DSL finds them in later modes, too."""
+def _starts_with(layout: Value, count: int) -> bool:
+    """Whether vectors may be told by the first values of a layout: the DSL finds adjacent ones in later modes, too."""
     if count == 1 or not isinstance(layout, Layout):
         return True
     pairs = zip(it.leaves(layout.shape), it.leaves(layout.stride), strict=True)
     first = next(((s, d) for s, d in pairs if s != 1), (1, 1))
-    return first[1] == 1
+    return not isinstance(first[1], int) or first[1] == 1
 
 
 def _narrowed(src: Value, dst: Value) -> CopyAtom | None:

@@ -241,7 +241,7 @@ cute.compile(host)
 
 
 def test_vectors_that_lie_in_a_later_mode_are_not_refused(tmp_path: Path) -> None:
-    """``autovec_copy`` finds adjacent values in any mode (4.8.1 compiles this one); in which order is not known here."""
+    """``autovec_copy`` finds adjacent values in any mode (4.8.1 compiles this); in which order is not known here."""
     text = f"""{HEAD}
 @cute.kernel
 def kernel(p: cute.Pointer, s: cutlass.Int64):
