@@ -112,7 +112,7 @@ def _automatic(c: Call, src: Value, dst: Value) -> Value:
     width = math.gcd(adjacent, int(widest), *(int(a) * 8 for _, a in known if a is not None))
     if width < int(bits):
         return None
-    if not all(_starts_with(x, width // int(bits)) for x in layouts):
+    if not all(_starts_with(addressed(t).layout, width // int(bits)) for t, _ in known):
         return Unknown("the order in which the DSL takes the values of this copy for vectors is not known here", c.span)
     return _universal(Bits(width), src.dtype)
 
