@@ -11,7 +11,7 @@ from typing import cast
 
 from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, UNSEEN
-from cutecheck.model.expr import Expr
+from cutecheck.model.expr import Expr, Var
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
@@ -167,9 +167,11 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
 def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
     """The values of all variables but the thread's index; None where they are not known, or too many.
 
-    Of a loop whose end is not known the first pass counts.
+    A variable of all accesses is any number, the same in each; one of its own counts a loop (of which the first pass
+    counts, where its end is not known), or it is not known which number it is.
     """
     found: dict[str, range] = {}
+    shared = set.intersection(*({v.name for v in _expr(access.tensor).variables()} for access in accesses))
     for at, v in ((access.at, v) for access in accesses for v in _expr(access.tensor).variables()):
         lo, hi = v.domain.bounds()
         if v.name == THREAD:
@@ -178,9 +180,18 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
             continue
         if lo is None or v.name.startswith(("blockIdx.", "threadIdx.")) or per_thread(v.name):
             return None
+        if v.name not in shared and not _counts(v, at):
+            return None
         passes = _known_passes(at) if hi is None and v.name.startswith(_COUNTER) else None
         found[v.name] = range(lo, lo + passes if passes else (lo if hi is None else hi) + 1)
     return found if prod(map(len, found.values())) <= _MOST else None
+
+
+def _counts(v: Var, at: Call | Event) -> bool:
+    """A variable has each of its values in some pass of a loop around."""
+    lo, hi = v.domain.bounds()
+    known = lo is not None and hi is not None and any(x.trips == (hi - lo) // v.domain.step + 1 for x in at.loops)
+    return known or v.name.startswith(_COUNTER)
 
 
 def _known_passes(at: Call | Event) -> int | None:
