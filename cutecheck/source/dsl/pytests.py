@@ -31,6 +31,7 @@ _GIVEN = frozenset({  # fixtures of pytest itself: nothing is known of them
     "pytestconfig", "benchmark", "subtests",
 })  # fmt: skip
 _SOON = 2  # of the values of a parameter besides the first; others where steps are left
+_EIGHTHS = (8, 4, 6, 2, 7, 5, 3, 1)  # of the values, in the order in which their ends are taken
 Choices = dict[tuple[str, ...], list[Value]]
 
 
@@ -381,11 +382,10 @@ def _picks(choices: Choices) -> list[dict[str, Value]]:
         return out
 
     first = {names: values[0] for names, values in choices.items()}
+    others = {names: _others(values) for names, values in choices.items()}
     out = [bind(first)]
-    for names, values in choices.items():
-        out += [bind({**first, names: v}) for v in _others(values)[:_SOON]]
-    for names, values in choices.items():
-        out += [bind({**first, names: v}) for v in _others(values)[_SOON:]]
+    for part in (slice(_SOON), slice(_SOON, None)):
+        out += [bind({**first, names: v}) for names, values in others.items() for v in values[part]]
     return out
 
 
@@ -394,4 +394,5 @@ def _others(values: list[Value]) -> list[Value]:
     rest = values[1:]
     if len(rest) <= _SOON:
         return rest
-    return [rest[i] for i in dict.fromkeys(len(rest) * k // 4 - 1 for k in (4, 2, 3, 1) if len(rest) * k >= 4)]
+    ends = [len(rest) * k // 8 - 1 for k in _EIGHTHS if len(rest) * k >= 8]
+    return [rest[i] for i in dict.fromkeys(ends)]
