@@ -122,7 +122,7 @@ ROW_OF_33 = """#include <cute/tensor.hpp>
 using namespace cute;
 __global__ void k() {
   __shared__ ALIGN float buf[32 * 36];
-  buf[threadIdx.x] = 0;
+  buf[threadIdx.x] = 0; __syncthreads();
   auto s = make_tensor(make_smem_ptr(buf), Layout<Shape<_32, _32>, Stride<Int<ROW>, _1>>{});
   auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<Shape<_16, _8>, Stride<_8, _1>>{},
                                Layout<Shape<_1, _4>>{});
