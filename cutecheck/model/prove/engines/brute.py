@@ -42,18 +42,23 @@ def run(obligation: Obligation, options: Options) -> Answer:
     What holds without the hypotheses that are about other numbers holds with them.
     """
     less = without_others(obligation)
-    if less is not obligation and None not in map(size_of, variable_domains(less).values()):
+    if less is not obligation and None not in map(size_of, _free(less).values()):
         answer = _run(less)
         if answer.answer == "holds":
             return answer
     return _run(obligation)
 
 
-def _run(obligation: Obligation) -> Answer:
-    domains = variable_domains(obligation)
-    payload = obligation.objects
+def _free(obligation: Obligation) -> dict[str, Domain]:
+    """What the variables may be; the thread's index is bound by the check itself."""
+    domains, payload = variable_domains(obligation), obligation.objects
     if isinstance(payload, (p.BankAccess, p.GmemSectors)):
-        domains[payload.thread] = Domain(0, 0)  # bound by the check itself
+        domains[payload.thread] = Domain(0, 0)
+    return domains
+
+
+def _run(obligation: Obligation) -> Answer:
+    domains, payload = _free(obligation), obligation.objects
     sizes = [size_of(d) for d in domains.values()]
     finite = all(s is not None for s in sizes) and math.prod(s or 0 for s in sizes) <= LIMIT
     check = _CHECKS[type(payload)]

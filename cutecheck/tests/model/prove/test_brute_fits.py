@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Int, Sym
+from cutecheck.model.ints import Condition, Int, Rel, Sym
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Options, make_obligation
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.domains import first_values
 from cutecheck.model.prove.engines import brute
-from cutecheck.model.units import Elements
+from cutecheck.model.units import Bits, Elements
 
 X = ex.var("x", Domain(0, 7))
 
@@ -64,3 +64,11 @@ def test_a_start_more_nested_than_python_reads_is_evaluated() -> None:
     for allocation, answer in ((top + 1, "holds"), (top, "fails")):
         fits = p.CosizeFits(Layout((1,), (1,)), Elements(allocation), start)
         assert brute.run(make_obligation(fits), Options()).answer == answer
+
+
+def test_the_index_of_a_thread_is_bound_by_the_check() -> None:
+    """Hypotheses about open numbers that an access does not name stand aside, however the thread's index is stated."""
+    thread, other = ex.var(p.THREAD, Domain(0)), ex.var("n", Domain(0))
+    access = p.BankAccess("ld", Bits(32), Bits(32), ex.add(thread, ex.mul(ex.const(32), X)), 32)
+    stated = Condition(Rel.LE, ex.const(1), other)
+    assert brute.run(make_obligation(access, hypotheses=[stated]), Options()).answer == "holds"
