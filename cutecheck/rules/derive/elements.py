@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise, product
+from itertools import product
 from math import prod
 from typing import cast
 
@@ -149,7 +149,7 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
     for same in _all({name: values for name, values in ranges.items() if name in shared}):
         still = {**ranges, **{name: range(value, value + 1) for name, value in same.items()}}
         used, written = _places(read, threads, still), _places(store, threads, still)
-        if used is None or written is None or not _parted(store, threads, still, written, shared):
+        if used is None or written is None:
             return False
         owners: dict[int, set[int]] = {}
         for thread, places in written.items():
@@ -167,8 +167,8 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
 def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
     """The values of all variables but the thread's index; None where they are not known, or too many.
 
-    A variable of all accesses is any number, the same in each; one of its own counts a loop (of which the first pass
-    counts, where its end is not known), or it is not known which number it is.
+    A variable of all accesses is any number, the same in each; one of its own counts the passes of a loop, or it is not
+    known which number it is. Of a loop that begins at the thread's index it is not known which threads come to a pass.
     """
     found: dict[str, range] = {}
     shared = set.intersection(*({v.name for v in _expr(access.tensor).variables()} for access in accesses))
@@ -180,23 +180,16 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
             continue
         if lo is None or v.name.startswith(("blockIdx.", "threadIdx.")) or per_thread(v.name):
             return None
-        if v.name not in shared and not _counts(v, at):
+        if v.name.startswith(_COUNTER) or (v.name not in shared and not _counts(v, at)):
             return None
-        passes = _known_passes(at) if hi is None and v.name.startswith(_COUNTER) else None
-        found[v.name] = range(lo, lo + passes if passes else (lo if hi is None else hi) + 1)
+        found[v.name] = range(lo, (lo if hi is None else hi) + 1)
     return found if prod(map(len, found.values())) <= _MOST else None
 
 
 def _counts(v: Var, at: Call | Event) -> bool:
     """A variable has each of its values in some pass of a loop around."""
     lo, hi = v.domain.bounds()
-    known = lo is not None and hi is not None and any(x.trips == (hi - lo) // v.domain.step + 1 for x in at.loops)
-    return known or v.name.startswith(_COUNTER)
-
-
-def _known_passes(at: Call | Event) -> int | None:
-    """How often the body of the only loop around runs, where that is known."""
-    return at.loops[0].trips if len(at.loops) == 1 else None
+    return lo is not None and hi is not None and any(x.trips == (hi - lo) // v.domain.step + 1 for x in at.loops)
 
 
 def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int, set[int]] | None:
@@ -211,26 +204,6 @@ def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int,
         return {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
     except (KeyError, ZeroDivisionError, ValueError):
         return None
-
-
-def _parted(
-    store: Access, threads: int, ranges: dict[str, range], first: dict[int, set[int]], same: set[str]
-) -> bool:  # fmt: skip
-    """No pass of a loop without a known end stores what another does: a warp might read its own of a later one.
-
-    Not of the loop that both are in, whose passes are the ``same`` for both.
-    """
-    places = {place for own in first.values() for place in own}
-    for v in _expr(store.tensor).variables() if store.use is None and places else ():
-        if v.name in same or v.name == THREAD or v.domain.bounds()[1] is not None or len(ranges[v.name]) > 1:
-            continue
-        at = ranges[v.name].start
-        later = [_places(store, threads, {**ranges, v.name: range(at + n, at + n + 1)}) for n in (1, 2)]
-        sets = [{place for own in found.values() for place in own} for found in later if found is not None]
-        steps = {(min(b) - min(a), max(b) - max(a)) for a, b in pairwise([places, *sets])}
-        if len(sets) < 2 or len(steps) > 1 or next(iter(steps))[0] <= max(places) - min(places):
-            return False
-    return True
 
 
 def _all(ranges: dict[str, range]) -> Iterator[dict[str, int]]:

@@ -238,7 +238,7 @@ KERNELS = {
     "strides": """
   __shared__ float s[1024];
   for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = in[i];
-  @__syncthreads();
+  ~__syncthreads();
   for (int i = threadIdx.x; i < 1024; i += blockDim.x) out[i] = s[1023 - i];
 """,
     "strides_of_its_own": """
@@ -250,10 +250,24 @@ KERNELS = {
   __shared__ float s[1024];
   for (int j = 0; j < n; ++j) {
     for (int i = threadIdx.x; i < 1024; i += 256) s[i] = in[i + j];
-    @__syncthreads();
+    ~__syncthreads();
     out[threadIdx.x + j] = s[4 * threadIdx.x];
     ~__syncthreads();
   }
+""",
+    "strides_that_end_early": """
+  __shared__ float s[512];
+  float* a = s; float* b = s + 100;
+  b[t] = in[t];
+  __syncthreads();
+  for (int i = t; i < 100; i += blockDim.x) a[i] = in[i];
+  out[t] = b[t];
+""",
+    "strides_and_the_rest": """
+  __shared__ float s[2048];
+  for (int i = t; i < 1000; i += 256) s[i] = in[i];
+  if (t < 24) s[1000 + t] = 0;
+  if (t < 24) out[t] = s[1000 + t];
 """,
     "strides_that_overlap": """
   __shared__ float s[512];
