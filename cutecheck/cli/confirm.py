@@ -13,7 +13,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.cli.options import add_output_options, add_source_options, settings_of
+from cutecheck.cli.options import add_output_options, add_source_options, archs, settings_of
 from cutecheck.cli.output import Out, dump, fail, unwritten
 
 if TYPE_CHECKING:
@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 TIERS = ("host", "isa", "dsl", "gpu")
 WARNING = "compiles and runs code derived from the sources: only for a tree that you trust"
 _PLACE = re.compile(r"(.+):(\d+)")
-_ARCH = re.compile(r"sm_\d+[af]?")
 _GPU_FORMATS = ("junit", "sarif", "html")
 
 
@@ -64,7 +63,7 @@ def add_tier_options(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup
     )  # fmt: skip
     tier.add_argument("--dsl-python", metavar="PYTHON", help="interpreter with nvidia-cutlass-dsl (this one)")
     tier.add_argument(
-        "--isa-arch", type=_archs, metavar="SMS",
+        "--isa-arch", type=archs, metavar="SMS",
         help="compile for these, separated by commas (sm_80,sm_90a,sm_100a,sm_120a)",
     )  # fmt: skip
     tier.add_argument(
@@ -80,13 +79,6 @@ def tiers(text: str) -> tuple[str, ...]:
     wrong = [t for t in found if t not in TIERS]
     if wrong:
         raise argparse.ArgumentTypeError(f"no tier {wrong[0]!r}; there are {', '.join(TIERS)}")
-    return found
-
-
-def _archs(text: str) -> tuple[str, ...]:
-    found = tuple(dict.fromkeys(t.strip() for t in text.split(",")))
-    if wrong := [t for t in found if not _ARCH.fullmatch(t)]:
-        raise argparse.ArgumentTypeError(f"no architecture: {wrong[0]!r} (sm_80, sm_90a)")
     return found
 
 

@@ -31,6 +31,16 @@ def add_version_option(parser: argparse.ArgumentParser) -> None:
     )  # fmt: skip
 
 
+def archs(text: str) -> tuple[str, ...]:
+    """The architectures of a list with commas. Raises ArgumentTypeError."""
+    from cutecheck.config import architectures
+
+    try:
+        return architectures([text])
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None
+
+
 def _version(text: str) -> str:
     from cutecheck.model.version import parse_version
 
@@ -45,8 +55,9 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
     """Everything that decides how sources are read."""
     reading = parser.add_argument_group("reading")
     reading.add_argument(
-        "--arch", action="append", default=[], metavar="SM", help="target architecture (sm_80); repeatable"
-    )
+        "--arch", action="extend", type=archs, default=[], metavar="SM[,SM]",
+        help="target architectures (sm_80,sm_90a); repeatable",
+    )  # fmt: skip
     reading.add_argument("-I", "--include", action="append", default=[], metavar="DIR", help="include path; repeatable")
     reading.add_argument(
         "-D", "--define", action="append", default=[], metavar="NAME[=VALUE]", help="macro; repeatable"

@@ -10,6 +10,7 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any, get_args
 
+from cutecheck.config.architectures import architectures
 from cutecheck.config.errors import ConfigError
 from cutecheck.config.settings import FailOn, Settings, UnknownPolicy
 from cutecheck.model.version import parse_version
@@ -185,7 +186,12 @@ def _value(name: str, key: str, value: object, path: Path) -> object:
     if name in _LISTS:
         if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
             raise ConfigError(f"{path}: '{key}' must be a list of strings")
-        return tuple(value)
+        if name != "arch":
+            return tuple(value)
+        try:
+            return architectures(value)
+        except ValueError as error:
+            raise ConfigError(f"{path}: '{key}': {error}") from None
     if name in _SWITCHES:
         if not isinstance(value, bool):
             raise ConfigError(f"{path}: '{key}' must be true or false")

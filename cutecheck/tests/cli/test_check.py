@@ -80,6 +80,21 @@ def test_json_meets_its_schema_and_proofs_are_there(tmp_path: Path, capsys: pyte
     assert "proved: divides" in capsys.readouterr().out
 
 
+def test_architectures_may_stand_in_one_list(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arms = "#if __CUDA_ARCH__ >= 900\nusing Tile = Layout<_9>;\n#else\nusing Tile = Layout<_8>;\n#endif\n"
+    source = file(tmp_path, "k.cu", HEADER + arms)
+    main(["facts", "--output-format", "json", "--arch", "sm_80,sm_90a", "--arch", "sm_90a", source])
+    found = {s["arch"]: s["printed"]["text"] for s in json.loads(capsys.readouterr().out)["sites"]}
+    assert found == {"sm_80": "_8:_1", "sm_90a": "_9:_1"}
+
+
+@pytest.mark.parametrize("given", ["hopper", "sm_90a,90", "sm_9", "compute_80"])
+def test_what_is_no_architecture_is_refused(given: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    code = main(["check", "--arch", given, str(tmp_path)])
+    error = capsys.readouterr().err
+    assert code == 2 and "no architecture" in error and "Traceback" not in error
+
+
 def test_output_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     out = tmp_path / "report.json"
     assert main(["check", file(tmp_path, "bad.cu", BAD), "--output-format", "json", "--output-file", str(out)]) == 1

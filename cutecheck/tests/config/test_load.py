@@ -56,6 +56,8 @@ def test_values_and_relative_include(tmp_path: Path) -> None:
         ("zzz = 1", "unknown key 'zzz'; known keys:"),
         ('select = "CUT1"', "'select' must be a list of strings"),
         ("select = [1]", "'select' must be a list of strings"),
+        ('arch = ["hopper"]', "'arch': no architecture: 'hopper' (sm_80, sm_90a, sm_100a ...)"),
+        ('arch = ["90A"]', "'arch': no architecture: '90A' (did you mean 'sm_90a'?)"),
         ("unknown = 3", "'unknown' must be a string"),
         ('unknown = "maybe"', "'unknown' must be one of ignore, warn, error, not 'maybe'"),
         ("= 3", "not valid TOML"),
