@@ -67,6 +67,7 @@ from cutecheck.rules.tv_coverage import TileNotCovered
 from cutecheck.rules.vector_alignment import VectorMisaligned
 from cutecheck.rules.vectorization import VectorNotContiguous
 from cutecheck.rules.wgmma_wait import WgmmaNotWaited
+from cutecheck.rules.write_without_read import WriteWithoutRead
 from cutecheck.rules.wrong_stage import StageNeverChanges
 
 RULES: tuple[type[Rule], ...] = (
@@ -100,6 +101,7 @@ RULES: tuple[type[Rule], ...] = (
     TileOfAnotherBlock,
     AccumulatorNotSet,
     ReadWithoutWrite,
+    WriteWithoutRead,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

@@ -214,6 +214,8 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
             layout = t.layout.b if isinstance(t.layout, ComposedLayout) else t.layout
             return leading_dim(layout.shape, layout.stride) if isinstance(layout, Layout) else None
         return m.dialect.from_model(getattr(alg, name)(t.layout))
+    if name not in ("memspace", "fill", "store", "load"):
+        m.recorder.takes((t,))
     if name == "iterator":
         if t.pointer is None:
             return t.offset if isinstance(t.offset, Unknown) else m.dialect.from_model(_first_coordinate(t))

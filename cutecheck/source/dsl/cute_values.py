@@ -310,6 +310,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             return sliced(c, base, coord)
 
         found = m.dialect.from_model(guarded(m, "tensor index", span, run))
+        if not isinstance(found, TensorVal):
+            m.recorder.takes((base,))
         return element_of(m, found.ctype) if isinstance(found, Scalar) and found.value is None else found
     if isinstance(base, TmaInfo) and key in (0, 1):
         return base.tma_tensor if key else base.atom
@@ -342,6 +344,10 @@ def element_of(m: Machine, kind: str) -> Value:
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:
     """``t[key] = value``: registers are written; shared memory outside of copies makes its accesses incomplete."""
     replays.written(m, t, span)
+    if key is None or (isinstance(key, tuple) and all(k is None for k in key)):
+        m.recorder.computed(t, span)
+    elif t.space == "gmem":
+        m.recorder.takes((t,))
     if t.space == "smem":
         m.recorder.escape(m, [t], span)
         if t.pointer is not None and not isinstance(t.layout, Unknown) and not isinstance(key, Unknown):

@@ -182,8 +182,25 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
 
 # -------------------------------------------------------------------- calls
 
+# of a tensor's contents they take nothing, or leave an event that says what
+_NOT_CONTENTS = frozenset({
+    "tensor_value.fill", "tensor_value.store", "dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basic_copy", "dsl.size",
+    "dsl.rank", "dsl.depth", "dsl.shape", "dsl.cosize", "dsl.make_rmem_tensor_like", "dsl.make_fragment_like",
+})  # fmt: skip
+
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    value = _apply(m, fn, args, kwargs, span)
+    if isinstance(fn, (Builtin, Intrinsic)) and fn.name.partition(" ")[0] not in _NOT_CONTENTS:
+        contents = [
+            v for v in (fn.self_, *args, *kwargs.values()) if isinstance(v, (TensorVal, tuple, Object, Closure))
+        ]
+        if contents and not isinstance(value, TensorVal):
+            m.recorder.takes(contents)
+    return value
+
+
+def _apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     from cutecheck.source.dsl import builtins
 
     if isinstance(fn, Unknown):

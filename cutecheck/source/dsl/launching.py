@@ -143,5 +143,8 @@ def _walk(
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)
+    cut = m.recorder.left_out()
     run(m, call.function, entry, args, kwargs, span)
+    if not m.recorder.open and m.recorder.left_out() == cut:
+        m.recorder.leaves(symbol, entry.decl.span)
     replay(m, entry, entry.decl, args, kwargs, symbol, span)

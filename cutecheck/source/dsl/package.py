@@ -29,7 +29,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
 )
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Value
+from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -180,8 +180,16 @@ def _no_effect(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     return None
 
 
-@builtin("tensor_value.fill", "tensor_value.store")
-def _written(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+@builtin("tensor_value.fill")
+def _filled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    replays.written(m, args[0], span)
+    return None
+
+
+@builtin("tensor_value.store")
+def _stored(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if isinstance(args[0], TensorVal):
+        m.recorder.computed(args[0], span)
     replays.written(m, args[0], span)
     return None
 

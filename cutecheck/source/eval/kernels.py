@@ -88,8 +88,11 @@ def launch(
     try:
         held = m.recorder.as_of(((), m.recorder.standing()[1])) if answer == "open" else nullcontext()
         patient = m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext()
+        cut = m.recorder.left_out()
         with apart(m), held, patient:
             value = run_function(m, best.entry, best.fn, env, args, {}, span)
+        if answer != "open" and m.recorder.left_out() == cut:
+            m.recorder.leaves(symbol, best.fn.span)
         replay(m, best, fn.self_, args, symbol, span)
         return value
     except CallIsDone as done:
@@ -189,7 +192,11 @@ def _launch_operator(
     before, m.recorder.frame = m.recorder.frame, frame
     try:
         m.recorder.synchronises(m, STREAM, [], span)
+        cut = m.recorder.left_out()
         with apart(m), m.recorder.on_device(), m.budget.in_kernel():
-            return call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+            value = call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+        if m.recorder.left_out() == cut:
+            m.recorder.leaves(symbol, cls.decl.span)
+        return value
     finally:
         m.recorder.frame = before

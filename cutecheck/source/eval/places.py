@@ -437,4 +437,5 @@ def pointer_to(m: Machine, obj: Object) -> ObjectPointer:
 def address(m: Machine, cells: Cells) -> Address:
     for where, name in roots(cells):
         m.addressed[id(where), name] = (where, name)
+        m.recorder.takes((where.get(name),))
     return Address(cells)

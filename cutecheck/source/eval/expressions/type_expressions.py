@@ -145,6 +145,8 @@ def _pointed(m: Machine, value: Pointer, node: ir.SizeOf, env: Env) -> ByteCount
 def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     type_ = m.eval(node.type, env)
     value = m.eval(node.operand, env)
+    if isinstance(value, TensorVal):
+        m.recorder.takes((value,))
     if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
         return classes.convert(m, type_, value, node.span) if isinstance(type_, PtrType) else value
     if isinstance(type_, enums.EnumRef):

@@ -56,6 +56,13 @@ _CONTAINER_DATA = ("data", "get", "device_data", "host_data", "begin", "data_ptr
 
 def call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call a function of the table."""
+    value = _call(m, fn, args, kwargs, span)
+    if isinstance(value, Unknown):
+        m.recorder.takes(args)
+    return value
+
+
+def _call(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     args = [_by_value(a) for a in args]
     if fn.self_ is not None:
         return call_method(m, fn, args, kwargs, span)
@@ -124,10 +131,18 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     found = static_member(m, ValueType(base), name, span)
     if found is not None:
         return found
+    m.recorder.takes((base,))
     return Unknown(f"no member `{name}` is known of {describe(base)}", span)
 
 
 def call_method(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    value = _call_method(m, fn, args, kwargs, span)
+    if isinstance(value, Unknown):
+        m.recorder.takes((fn.self_, *args))
+    return value
+
+
+def _call_method(m: Machine, fn: Intrinsic, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     run = METHODS.get((kind_of(fn.self_), fn.name))
     if run is None:
         return Unknown(f"no method `{fn.name}` is known of {describe(fn.self_)}", span)

@@ -236,6 +236,7 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     if not alg.has_underscore(coord):
         if t.pointer is None:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
+        c.m.recorder.takes((t,))
         if c.m.dialect.replaying is not None:
             c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")
@@ -332,6 +333,7 @@ def _data(c: Call) -> Value:
     t = c.arg(0)
     if t.pointer is None:
         return t.offset if isinstance(t.offset, tuple) else t
+    c.m.recorder.takes((t,))
     if c.m.dialect.replaying is not None:
         c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
     from cutecheck.source.eval.statements.assignments import data

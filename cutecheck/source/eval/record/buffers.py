@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +10,15 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Int
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.leftovers import Reads
+from cutecheck.source.eval.record.pointers import pointers
+from cutecheck.source.eval.record.regions import variable_of
 from cutecheck.source.eval.record.state import RecorderState, _Buffer
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     ArrayType,
     Object,
     Pointer,
-    Reference,
     ScalarType,
     TensorVal,
     Value,
@@ -145,9 +146,10 @@ class BufferRecorder(RecorderState):
 
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
+        self.takes(values)
         replay = self.acts()
         if replay is not None:
-            for held in _pointers(values):
+            for held in pointers(values):
                 replay.touched(held.buffer, held.space)
         for v in (part for value in values for part in (value.parts if isinstance(value, Zipped) else (value,))):
             pointer = v.pointer if isinstance(v, (TensorVal, Object)) else v
@@ -156,11 +158,23 @@ class BufferRecorder(RecorderState):
 
     def escape_all(self, span: Span) -> None:
         """A function that is not walked may use any of them by name."""
+        if self.frame is not None and self.frame.kernel:
+            self.reads.setdefault(self.frame.kernel, Reads()).unsure = True
         replay = self.acts()
         if replay is not None:
             replay.anything()
         for buffer in self.buffers.values():
             buffer.escapes.append(Unknown("a function that is not walked may use it", span))
+
+    def is_dynamic(self, variable: str) -> bool:
+        """Whether shared memory is an ``extern`` array, or its size is not known."""
+        known = self.buffers.get(variable)
+        return known is None or not isinstance(known.fact.size_bytes, int)
+
+    def within(self, buffer: str) -> tuple[str, int] | None:
+        """The variable in shared memory that a buffer is a member of, and the bits before it there."""
+        started = self.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)
+        return None if started is None else (variable_of(buffer), 8 * started)
 
     def buffer_facts(self) -> tuple[SmemBuffer, ...]:
         return tuple(
@@ -172,25 +186,3 @@ class BufferRecorder(RecorderState):
             )
             for b in self.buffers.values()
         )
-
-
-def _pointers(values: Iterable[object]) -> Iterator[Pointer]:
-    """Those of values, and of what they are made of: tuples, and members of objects."""
-    stack, seen = list(values), set[int]()
-    while stack:
-        at = stack.pop()
-        if isinstance(at, Pointer):
-            yield at
-        elif isinstance(at, TensorVal):
-            stack.append(at.pointer)
-        elif isinstance(at, Zipped):
-            stack.extend(at.parts)
-        elif isinstance(at, (tuple, list)):
-            stack.extend(at)
-        elif isinstance(at, Reference) and id(at) not in seen:
-            seen.add(id(at))
-            stack.extend(held.get(name) for held, name in at.cells)
-        elif isinstance(at, Object) and id(at) not in seen:
-            seen.add(id(at))
-            stack.append(at.pointer)
-            stack.extend(at.fields.values())

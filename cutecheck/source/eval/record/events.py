@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
 from cutecheck.facts.core import Call as CallFact
+from cutecheck.facts.leftovers import LEFTOVERS
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.launches import LaunchRecorder
+from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -212,6 +214,8 @@ class EventRecorder(LaunchRecorder):
     def element(self, t: TensorVal, written: bool, span: Span) -> None:
         """One element of shared memory is stored, or read, by each thread that comes here."""
         space = t.pointer.space if t.pointer is not None else t.space
+        if not written:
+            self.takes((t,))
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
             replay.element(self._tensor(t, span), written, span, self.frame.symbol)
@@ -286,6 +290,25 @@ class EventRecorder(LaunchRecorder):
             "replay", at, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
         )
 
+    def computed(self, t: TensorVal, span: Span) -> None:
+        """All elements of a tensor are set to what was computed."""
+        if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
+            return
+        reads = self.reads.setdefault(self.frame.kernel, Reads())
+        reads.computes = reads.computes or t.space == "gmem"
+        if t.space == "rmem":
+            reads.last[t.pointer.buffer] = span, self._tensor(t, span)
+
+    def leaves(self, kernel: str, span: Span) -> None:
+        """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
+        if kernel not in self.reads:
+            return
+        found = self.reads[kernel].leftovers()
+        self.calls["leftovers", kernel, span] = CallFact(
+            "leftovers", next((at for at, _ in found.left), span), (found,), Unknown(LEFTOVERS, span), kernel,
+            self.arch, order=self.clock, kernel=kernel,
+        )  # fmt: skip
+
     def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
         """A kernel is launched where these conditions are not known to hold, too."""
         if not conditions:
@@ -354,6 +377,8 @@ class EventRecorder(LaunchRecorder):
             tuple(self.hypotheses), self.clock, self._loops, block, self.frame.kernel,
             f"{self.frame.kernel}|{signals}" if signals else "",
         )  # fmt: skip
+        if event.kernel:
+            self.reads.setdefault(event.kernel, Reads()).happened(event, m.recorder)
         key = (*place, variant)
         self.events[key] = of_both(self.events.get(key, event), event)  # walked before: events keep their first order
         for v in operands:

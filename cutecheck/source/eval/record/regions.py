@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from cutecheck.facts import TensorFact, Unknown
+from cutecheck.facts.replayed import Place
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import cosize, get, rank, size
 from cutecheck.model.atoms import CopyAtom
@@ -59,6 +62,34 @@ def whole_of(fact: TensorFact, begin: int) -> tuple[int, int]:
     except (CuteError, UndecidedError):
         return _OPEN
     return _OPEN if length is None else (begin, begin + length * int(bits))
+
+
+def tensor_of(fact: TensorFact, begin: int | None, within: tuple[str, int] | None) -> Place:
+    """The whole tensor in shared memory that an operand is of, whose ``begin`` (bits) in its buffer may be known."""
+    whole = _OPEN if begin is None else whole_of(fact, begin)
+    return Place(fact.name, fact.span, "smem", fact.buffer or "", 0, whole, whole=within)
+
+
+def may_overlap(one: Place, other: Place, is_dynamic: Callable[[str], bool]) -> bool:
+    """Whether two tensors in shared memory may lie over one another; all ``extern __shared__`` arrays start at one
+    place."""
+    first, second = variable_of(one.buffer), variable_of(other.buffer)
+    if first != second:
+        return is_dynamic(first) and is_dynamic(second)
+    spans = [_interval(p, same=one.buffer == other.buffer) for p in (one, other)]
+    if any(s is None for s in spans):
+        return True
+    (low, high), (lo, hi) = (s or (0, 0) for s in spans)
+    return low < hi and lo < high
+
+
+def _interval(place: Place, same: bool) -> tuple[int, int] | None:
+    """The bits of the whole tensor in its variable, or in its buffer, which both tensors are in."""
+    low, high = place.root
+    if high <= low or (place.whole is None and not same):
+        return None
+    before = 0 if same or place.whole is None else place.whole[1]
+    return before + low, before + high
 
 
 def _goes_on(fact: TensorFact, stage: int) -> bool:

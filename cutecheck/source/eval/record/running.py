@@ -19,7 +19,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.record.past import INDEX, Slices
-from cutecheck.source.eval.record.regions import DESCRIPTOR, regions, variable_of
+from cutecheck.source.eval.record.regions import DESCRIPTOR, regions
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
 from cutecheck.source.eval.shared_addresses import is_start
 from cutecheck.source.eval.values import Pointer, Scalar, Value
@@ -264,8 +264,7 @@ class Running:
         """The variable in shared memory that a buffer is a member of, and the bits before it there."""
         if self.by_source:
             return buffer, 0  # members of a struct are apart
-        started = self.machine.recorder.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)
-        return None if started is None else (variable_of(buffer), 8 * started)
+        return self.machine.recorder.within(buffer)
 
 
 class Loaded:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -30,6 +30,8 @@ from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.conditions import conditions, divisibilities, said
+from cutecheck.source.eval.record.leftovers import Reads
+from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
@@ -128,6 +130,7 @@ class RecorderState:
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
+        self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
@@ -140,6 +143,10 @@ class RecorderState:
         """How much of CuTe was come across so far."""
         return len(self.sites) + len(self.loose) + len(self.events)
 
+    def left_out(self) -> int:
+        """How many functions were not walked to their end so far, or raised an error."""
+        return len(self.cut) + len(self.unread) + len(self.internals)
+
     def progress(self) -> int:
         """How much there is for which a host program is evaluated: what was come across, and launches."""
         return self.found() + len(self.launches) + len(self.handed)
@@ -147,6 +154,16 @@ class RecorderState:
     def all_found(self) -> int:
         """How much was come across that is reported or asked for, launches included."""
         return self.progress() + len(self.calls) + len(self.lints) + len(self.predicates)
+
+    def takes(self, values: Iterable[Value]) -> None:
+        """Elements of tensors are taken, or pointers to them, or code is given them that is not followed."""
+        if self.frame is not None and self.frame.kernel:
+            values = list(values)
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            held = list(pointers(values))
+            reads.taken.update(p.buffer for p in held)
+            reads.computes = reads.computes or any(p.space == "gmem" for p in held)
+            reads.unsure = reads.unsure or any(isinstance(v, Closure) for v in values)
 
     def acts(self) -> Replaying | None:
         """The run of a kernel that what happens here is a step of."""

@@ -14,7 +14,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
-from cutecheck.source.eval.record.regions import by_hardware, variable_of, whole_of
+from cutecheck.source.eval.record.regions import by_hardware, may_overlap, tensor_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.running import MORE_PASSES, of_library
 from cutecheck.source.eval.values import Value
@@ -168,35 +168,9 @@ class TileWalk(Replaying):
 
     def _where(self, fact: TensorFact) -> Place:
         """The tensor in shared memory that an operand is of; one without an end where that is not known."""
-        buffer, whole = fact.buffer or "", (0, -1)
         begin = None if fact.root_start_bits is None else self.number(as_expr(fact.root_start_bits))
-        if begin is not None:
-            whole = whole_of(fact, begin)
-        return Place(fact.name, fact.span, "smem", buffer, 0, whole, whole=self.within(buffer))
+        return tensor_of(fact, begin, self.within(fact.buffer or ""))
 
     def _may_overlap(self, read: Place, store: Place) -> bool:
         """Whether a store to shared memory may be one to the tensor that is read."""
-        if not store.buffer:
-            return True
-        one, other = variable_of(read.buffer), variable_of(store.buffer)
-        if one != other:  # all `extern __shared__` arrays start at one place
-            return self._is_dynamic(one) and self._is_dynamic(other)
-        spans = [_interval(p, same=read.buffer == store.buffer) for p in (read, store)]
-        if any(s is None for s in spans):
-            return True
-        (low, high), (lo, hi) = (s or (0, 0) for s in spans)
-        return low < hi and lo < high
-
-    def _is_dynamic(self, variable: str) -> bool:
-        """Whether shared memory is an `extern` array, or its size is not known."""
-        known = self.machine.recorder.buffers.get(variable)
-        return known is None or not isinstance(known.fact.size_bytes, int)
-
-
-def _interval(place: Place, same: bool) -> tuple[int, int] | None:
-    """The bits of the whole tensor in its variable, or in its buffer, which both tensors are in."""
-    low, high = place.root
-    if high <= low or (place.whole is None and not same):
-        return None
-    before = 0 if same or place.whole is None else place.whole[1]
-    return before + low, before + high
+        return not store.buffer or may_overlap(read, store, self.machine.recorder.is_dynamic)

@@ -329,6 +329,7 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
         losses.lost_part(m, node.iterable, env)
         leaks.leak_root(m, ir.Index(node.iterable, (), node.span), env)
     iterable = places.whole(m, node.iterable, env) if node.iterable is not None else None
+    m.recorder.takes((iterable,))
     items = iterate(m, iterable, node.span)
     given = m.dialect.replayed(m, iterable, node) if isinstance(items, Unknown) else None
     items = items if given is None else given

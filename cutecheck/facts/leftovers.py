@@ -1,0 +1,20 @@
+"""What a kernel copies or computes, and whether anything in it reads that."""
+
+from __future__ import annotations
+
+from cutecheck.facts.span import Span
+from cutecheck.facts.tensor import TensorFact
+from cutecheck.records import record
+
+LEFTOVERS = "what a kernel leaves unread"  # the result of a Call that has Leftovers as its argument
+
+
+@record(frozen=True, slots=True)
+class Leftovers:
+    """The last copy or product into each tensor in registers or shared memory of a kernel that was walked to its end.
+
+    ``left``: those of tensors that nothing reads; ``read``: where the others are.
+    """
+
+    left: tuple[tuple[Span, TensorFact], ...]
+    read: frozenset[Span]

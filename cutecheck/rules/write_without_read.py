@@ -1,0 +1,83 @@
+"""CUT222 write-without-read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import cast
+
+from cutecheck.facts import Call, Span
+from cutecheck.facts.leftovers import Leftovers
+from cutecheck.findings import Finding
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.read_without_write import _EXAMPLE
+
+
+class WriteWithoutRead(Rule):
+    """A fragment or shared memory is copied to, or holds a product, and nothing in the kernel reads it.
+
+    What it checks
+        Of kernels that are walked to their end, on all ways through them: a tensor that owns its registers, or shared
+        memory, which copies fill or products are summed up in, is the source of a copy, an operand of a product, or
+        predicates; or an element of it is taken, or a pointer to it, or it is passed to code that is not followed. In
+        all instantiations of the place: what one of them does not read, and others do, is not reported.
+
+    Why
+        A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
+        runs without an error, and leaves in memory what was there before.
+
+    Example
+        gemm(mma, rA, rB, acc);
+        copy(rC, gC);
+
+    Use instead
+        gemm(mma, rA, rB, acc);
+        copy(acc, gC);
+
+    Assumptions
+        A kernel without products that copies nothing to global memory shows, or times, how something is loaded: it is
+        not judged.
+
+    Fix
+        Store the result, or leave out what computes it.
+
+    References
+        cute/algorithm/copy.hpp, cute/algorithm/gemm.hpp
+    """
+
+    code = "CUT222"
+    name = "write-without-read"
+    family = "lint"
+    severity = "warning"
+    confidence = "heuristic"
+    unasked = "None: it compares what a kernel writes with what it reads."
+    arch = ("sm_80",)
+    valid = (_EXAMPLE % "copy(gB, rB);",)
+    invalid = ((_EXAMPLE % "copy(gB, rB);").replace("copy(acc, gC);", ""),)
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        found = _leftovers(call)
+        for span, tensor in found.left if found is not None else ():
+            if span in _read(context):
+                continue
+            where = "shared memory" if tensor.space == "smem" else "registers"
+            yield self.finding(
+                span,
+                f"nothing in the kernel reads `{tensor.name}` ({where}) after this: what is copied or computed is lost",
+                label="never read",
+                help="store it, or take it for the operand that it was meant to be; leave it out if it is not needed",
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+
+
+def _leftovers(call: Call) -> Leftovers | None:
+    found = call.arguments[0] if call.function == "leftovers" and call.arguments else None
+    return found if isinstance(found, Leftovers) else None
+
+
+def _read(context: Context) -> set[Span]:
+    """Where some kernel copies or computes what it then reads."""
+    if "read after" not in context.memo:
+        found = (_leftovers(call) for call in context.facts.calls)
+        context.memo["read after"] = {span for one in found if one is not None for span in one.read}
+    return cast("set[Span]", context.memo["read after"])

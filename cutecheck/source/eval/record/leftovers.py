@@ -1,0 +1,114 @@
+"""What a kernel copies or computes and then leaves: fragments and shared memory that nothing reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Event, Loop, Span, TensorFact
+from cutecheck.facts.leftovers import Leftovers
+from cutecheck.facts.replayed import Place
+from cutecheck.model.ints import Dyn, Sym, known_value
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import used_otherwise
+from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.record.buffers import BufferRecorder
+
+_FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
+
+
+@dataclass(frozen=True, slots=True)
+class _Use:
+    """A tensor in shared memory that is copied to, or read, and the loops around that."""
+
+    tensor: TensorFact
+    place: Place
+    loops: tuple[Loop, ...]
+
+
+@dataclass(slots=True)
+class Reads:
+    """What may read tensors of a kernel, on all ways through it.
+
+    ``taken``: buffers of registers that copies or products read, and all of which an element or a pointer is taken, or
+    which are passed to code that is not followed. ``last``: the last copy or product into each buffer of registers.
+    ``written``: by place, those into shared memory that nothing has read since, nor a pass of a loop before it;
+    ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
+    ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
+    ``entered``: the functions that were walked, by identity.
+    """
+
+    taken: set[str] = field(default_factory=set)
+    last: dict[str, tuple[Span, TensorFact]] = field(default_factory=dict)
+    written: dict[Span, _Use] = field(default_factory=dict)
+    seen: set[Span] = field(default_factory=set)
+    loaded: dict[tuple[Span, str], _Use] = field(default_factory=dict)
+    unsure: bool = False
+    computes: bool = False
+    entered: dict[int, ir.Function] = field(default_factory=dict)
+
+    def happened(self, event: Event, recorder: BufferRecorder) -> None:
+        """A copy or product."""
+        inputs, target = operands_of(event)
+        self.computes = self.computes or event.kind == "gemm" or target.space in ("gmem", "coord")
+        if any(t.space == "unknown" or t.buffer is None for t in event.operands if t.space != "coord"):
+            self.unsure = True
+        if event.predicate is not None:
+            self.taken.add(event.predicate.buffer or "")
+        for tensor in inputs:
+            if tensor.space != "smem":
+                self.taken.add(tensor.buffer or "")
+                continue
+            use = _use(event, tensor, recorder)
+            self.loaded[event.span, tensor.buffer or ""] = use
+            for span, store in list(self.written.items()):
+                if may_overlap(use.place, store.place, recorder.is_dynamic):
+                    del self.written[span]
+                    self.seen.add(span)
+        if target.space == "rmem":
+            self.last[target.buffer or ""] = event.span, target
+        elif target.space == "smem" and event.span not in self.seen:
+            store = _use(event, target, recorder)
+            again = (x for x in self.loaded.values() if not set(x.loops).isdisjoint(store.loops))
+            if any(may_overlap(x.place, store.place, recorder.is_dynamic) for x in again):
+                self.written.pop(event.span, None)
+                self.seen.add(event.span)
+            else:
+                self.written[event.span] = store
+
+    def leftovers(self) -> Leftovers:
+        """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
+        every = [*self.last.values(), *((span, use.tensor) for span, use in self.written.items())]
+        left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
+        return Leftovers(left, frozenset({*self.seen, *(x[0] for x in every if x not in left)}))
+
+    def _is_read(self, tensor: TensorFact) -> bool:
+        return (tensor.buffer or "") in self.taken or self._otherwise(tensor)
+
+    def _otherwise(self, tensor: TensorFact) -> bool:
+        """Whether a tensor owns its memory alone, and no function names it but to make tensors over it."""
+        buffer = tensor.buffer or ""
+        if tensor.space == "rmem":
+            return not buffer.startswith(_FRAGMENT)
+        if tensor.span.is_python:
+            return False  # what is no tensor's there is taken from one, or from a pointer that is
+        names = variable_of(buffer).rpartition("::")[2], *buffer.rpartition("::")[2].split(".")
+        return any(not used_otherwise(f).isdisjoint(names) for f in self.entered.values())
+
+
+def _use(event: Event, tensor: TensorFact, recorder: BufferRecorder) -> _Use:
+    start = tensor.root_start_bits
+    begin = known_value(start) if isinstance(start, (int, Dyn, Sym)) else None
+    return _Use(tensor, tensor_of(tensor, begin, recorder.within(tensor.buffer or "")), event.loops)
+
+
+def operands_of(event: Event) -> tuple[tuple[TensorFact, ...], TensorFact]:
+    """What a copy or product reads but for the sums that it goes on with, and what it writes."""
+    if event.kind != "gemm":
+        return event.operands[:-1], event.operands[-1]
+    if len(event.operands) < 4:
+        return event.operands[:-1], event.operands[-1]
+    target, *inputs, sums = event.operands
+    return tuple(t for t in (*inputs, sums) if t.buffer != target.buffer), target
