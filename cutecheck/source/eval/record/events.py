@@ -47,6 +47,7 @@ RECORDED = frozenset({
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
+_STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
 _TIMES = 16  # that one element is noted at a place of a kernel
 
 
@@ -297,7 +298,8 @@ class EventRecorder(LaunchRecorder):
         reads = self.reads.setdefault(self.frame.kernel, Reads())
         reads.computes = reads.computes or t.space == "gmem"
         if t.space == "rmem":
-            reads.last[t.pointer.buffer] = span, self._tensor(t, span)
+            name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
+            reads.last[t.pointer.buffer] = span, replace(self._tensor(t, span), name=name)
 
     def leaves(self, kernel: str, span: Span) -> None:
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
