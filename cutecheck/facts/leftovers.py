@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from cutecheck.facts.core import Call
 from cutecheck.facts.span import Span
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.records import record
@@ -13,8 +14,16 @@ LEFTOVERS = "what a kernel leaves unread"  # the result of a Call that has Lefto
 class Leftovers:
     """The last copy or product into each tensor in registers or shared memory of a kernel that was walked to its end.
 
-    ``left``: those of tensors that nothing reads; ``read``: where the others are.
+    ``left``: those of tensors that nothing reads; ``read``: where the others are. ``unset``: the first copies and
+    products that read fragments which nothing in the kernel writes.
     """
 
     left: tuple[tuple[Span, TensorFact], ...]
     read: frozenset[Span]
+    unset: tuple[tuple[Span, TensorFact], ...] = ()
+
+
+def leftovers_of(call: Call) -> Leftovers | None:
+    """What a call tells of a kernel's leftovers; None of other calls."""
+    found = call.arguments[0] if call.function == "leftovers" and call.arguments else None
+    return found if isinstance(found, Leftovers) else None

@@ -2,6 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from cutecheck.facts import Call
+from cutecheck.facts.leftovers import leftovers_of
+from cutecheck.facts.replayed import Place, Step
+from cutecheck.findings import Finding
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.replayed import Replayed
 
 _EXAMPLE = """
@@ -31,7 +39,8 @@ class ReadWithoutWrite(Replayed):
         elements or a pointer to it; where copies and products write parts of one, to some of what is read; and
         what copies and products read of shared memory, something in the kernel writes: a copy, a TMA load, a
         store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
-        (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged.
+        (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to
+        their end: a fragment that a copy or product reads is written somewhere in the kernel.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
@@ -67,3 +76,12 @@ class ReadWithoutWrite(Replayed):
     arch = ("sm_80",)
     valid = (_EXAMPLE % "copy(gB, rB);",)
     invalid = (_EXAMPLE % "",)
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        found = leftovers_of(call)
+        for span, tensor in found.unset if found is not None else ():
+            place = Place(tensor.name, tensor.span, tensor.space, tensor.buffer or "", 0)
+            yield self._of_run(
+                Fault("unwritten", Step("unwritten", span, call.kernel, "", None, (place,)), place), call
+            )

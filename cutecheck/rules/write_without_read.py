@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, Span
-from cutecheck.facts.leftovers import Leftovers
+from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.read_without_write import _EXAMPLE
@@ -55,7 +55,7 @@ class WriteWithoutRead(Rule):
     invalid = ((_EXAMPLE % "copy(gB, rB);").replace("copy(acc, gC);", ""),)
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        found = _leftovers(call)
+        found = leftovers_of(call)
         for span, tensor in found.left if found is not None else ():
             if span in _read(context):
                 continue
@@ -70,14 +70,9 @@ class WriteWithoutRead(Rule):
             )
 
 
-def _leftovers(call: Call) -> Leftovers | None:
-    found = call.arguments[0] if call.function == "leftovers" and call.arguments else None
-    return found if isinstance(found, Leftovers) else None
-
-
 def _read(context: Context) -> set[Span]:
     """Where some kernel copies or computes what it then reads."""
     if "read after" not in context.memo:
-        found = (_leftovers(call) for call in context.facts.calls)
+        found = (leftovers_of(call) for call in context.facts.calls)
         context.memo["read after"] = {span for one in found if one is not None for span in one.read}
     return cast("set[Span]", context.memo["read after"])

@@ -344,6 +344,7 @@ def element_of(m: Machine, kind: str) -> Value:
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:
     """``t[key] = value``: registers are written; shared memory outside of copies makes its accesses incomplete."""
     replays.written(m, t, span)
+    m.recorder.sets(t)
     if key is None or (isinstance(key, tuple) and all(k is None for k in key)):
         m.recorder.computed(t, span)
     elif t.space == "gmem":

@@ -185,6 +185,7 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
 # of a tensor's contents they take nothing, or leave an event that says what
 _NOT_CONTENTS = frozenset({
     "tensor_value.fill", "tensor_value.store", "dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basic_copy", "dsl.size",
+    "types.SimpleNamespace",
     "dsl.rank", "dsl.depth", "dsl.shape", "dsl.cosize", "dsl.make_rmem_tensor_like", "dsl.make_fragment_like",
 })  # fmt: skip
 

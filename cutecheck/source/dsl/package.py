@@ -182,6 +182,8 @@ def _no_effect(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
 
 @builtin("tensor_value.fill")
 def _filled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if isinstance(args[0], TensorVal):
+        m.recorder.sets(args[0])
     replays.written(m, args[0], span)
     return None
 

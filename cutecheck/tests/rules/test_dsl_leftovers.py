@@ -119,3 +119,30 @@ def test_what_something_reads(tmp_path: Path, store: str) -> None:
 )
 def test_what_nothing_reads(tmp_path: Path, store: str, names: list[str]) -> None:
     assert found(tmp_path, store) == names
+
+
+WRITERS = [
+    "w.fill(0.0)",
+    "w.store(r.load())",
+    "w[None] = r.load()",
+    "w[0] = cutlass.Float32(1.0)",
+    "for i in range(16):\n        w[i] = r[i]",
+    "for i in cutlass.range_constexpr(16):\n        w[i] = r[i]",
+    "cute.autovec_copy(x, w)",
+    "if tidx < 64:\n        cute.autovec_copy(x, w)",
+    "elsewhere.load(w, x)",
+    "elsewhere.load(SimpleNamespace(t=w))",
+    "put(Held(x), w)",
+    "flat = cute.make_tensor(w.iterator, cute.make_layout(16))\n    cute.autovec_copy(x, flat)",
+    "cute.autovec_copy(cute.coalesce(x), cute.coalesce(w))",
+]
+
+
+@pytest.mark.parametrize("writer", [*WRITERS, "pass"])
+def test_what_something_writes(tmp_path: Path, writer: str) -> None:
+    """CUT221: a fragment that is copied to memory is written somewhere."""
+    store = f"w = cute.make_fragment_like(y)\n    {writer}\n    cute.autovec_copy(w, y)\n    cute.autovec_copy(out, z)"
+    (tmp_path / "k.py").write_text(KERNEL.replace("STORE", store))
+    report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
+    assert not report.failures
+    assert [f.message.split("`")[1] for f in report.findings] == (["w"] if writer == "pass" else [])

@@ -277,9 +277,16 @@ class EventRecorder(LaunchRecorder):
 
     def overwritten(self, c: Call, tensors: list[TensorVal]) -> None:
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
+        for t in tensors:
+            self.sets(t)
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])
+
+    def sets(self, t: TensorVal) -> None:
+        """Something is written to a tensor."""
+        if self.frame is not None and self.frame.kernel and t.pointer is not None:
+            self.reads.setdefault(self.frame.kernel, Reads()).given.add(t.pointer.buffer)
 
     def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass."""
@@ -293,6 +300,7 @@ class EventRecorder(LaunchRecorder):
 
     def computed(self, t: TensorVal, span: Span) -> None:
         """All elements of a tensor are set to what was computed."""
+        self.sets(t)
         if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
             return
         reads = self.reads.setdefault(self.frame.kernel, Reads())

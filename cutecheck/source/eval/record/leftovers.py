@@ -32,8 +32,9 @@ class _Use:
 class Reads:
     """What may read tensors of a kernel, on all ways through it.
 
-    ``taken``: buffers of registers that copies or products read, and all of which an element or a pointer is taken, or
-    which are passed to code that is not followed. ``last``: the last copy or product into each buffer of registers.
+    ``taken``: buffers of which an element or a pointer is taken, or which are passed to code that is not followed.
+    ``used``: the first copy or product that reads each buffer of registers; ``given``: those of them that something
+    writes. ``last``: the last copy or product into each buffer of registers.
     ``written``: by place, those into shared memory that nothing has read since, nor a pass of a loop before it;
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
@@ -41,6 +42,8 @@ class Reads:
     """
 
     taken: set[str] = field(default_factory=set)
+    used: dict[str, tuple[Span, TensorFact]] = field(default_factory=dict)
+    given: set[str] = field(default_factory=set)
     last: dict[str, tuple[Span, TensorFact]] = field(default_factory=dict)
     written: dict[Span, _Use] = field(default_factory=dict)
     seen: set[Span] = field(default_factory=set)
@@ -56,10 +59,10 @@ class Reads:
         if any(t.space == "unknown" or t.buffer is None for t in event.operands if t.space != "coord"):
             self.unsure = True
         if event.predicate is not None:
-            self.taken.add(event.predicate.buffer or "")
+            self.used.setdefault(event.predicate.buffer or "", (event.span, event.predicate))
         for tensor in inputs:
             if tensor.space != "smem":
-                self.taken.add(tensor.buffer or "")
+                self.used.setdefault(tensor.buffer or "", (event.span, tensor))
                 continue
             use = _use(event, tensor, recorder)
             self.loaded[event.span, tensor.buffer or ""] = use
@@ -68,6 +71,7 @@ class Reads:
                     del self.written[span]
                     self.seen.add(span)
         if target.space == "rmem":
+            self.given.add(target.buffer or "")
             self.last[target.buffer or ""] = event.span, target
         elif target.space == "smem" and event.span not in self.seen:
             store = _use(event, target, recorder)
@@ -82,10 +86,17 @@ class Reads:
         """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
         every = [*self.last.values(), *((span, use.tensor) for span, use in self.written.items())]
         left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
-        return Leftovers(left, frozenset({*self.seen, *(x[0] for x in every if x not in left)}))
+        read = frozenset({*self.seen, *(span for span, tensor in every if (span, tensor) not in left)})
+        unset = () if self.unsure else tuple(x for buffer, x in self.used.items() if self._is_unset(buffer, x[1]))
+        return Leftovers(left, read, unset)
 
     def _is_read(self, tensor: TensorFact) -> bool:
-        return (tensor.buffer or "") in self.taken or self._otherwise(tensor)
+        buffer = tensor.buffer or ""
+        return buffer in self.taken or (tensor.space == "rmem" and buffer in self.used) or self._otherwise(tensor)
+
+    def _is_unset(self, buffer: str, tensor: TensorFact) -> bool:
+        own = tensor.space == "rmem" and buffer.startswith(_FRAGMENT)
+        return own and buffer not in self.given and buffer not in self.taken
 
     def _otherwise(self, tensor: TensorFact) -> bool:
         """Whether a tensor owns its memory alone, and no function names it but to make tensors over it."""

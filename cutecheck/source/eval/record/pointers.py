@@ -29,3 +29,6 @@ def pointers(values: Iterable[object]) -> Iterator[Pointer]:
             seen.add(id(at))
             stack.append(at.pointer)
             stack.extend(at.fields.values())
+        elif isinstance(getattr(at, "fields", None), dict) and id(at) not in seen:  # a namespace of the DSL's host
+            seen.add(id(at))
+            stack.extend(at.fields.values())  # type: ignore[attr-defined]
