@@ -219,3 +219,12 @@ def test_a_kernel_that_shows_how_something_is_loaded(tmp_path: Path) -> None:
     text = SHARED.replace("%s", "").replace("copy(local_partition(sA, thr, threadIdx.x ^ 1)", "// copy(")
     assert found(tmp_path, text) == []
     assert found(tmp_path, text.replace("// copy(", "gC(0) = 1.f; // ")) != []
+
+
+def test_threads_that_go_another_way_read_what_is_written_further_down(tmp_path: Path) -> None:
+    """Roles: what stands first need not happen first."""
+    start = "copy(make_tensor(r.data(), Layout<_1>{}), local_partition(sC, thr, threadIdx.x));"
+    roles = f"if (threadIdx.x < 32) {{ __nanosleep(9); {OUT} }} else {{ {start} }}"
+    text = STAGED.replace(start, roles).replace("OFFSET", "128").replace("MIDDLE", "").replace("END", "")
+    assert roles in text and found(tmp_path, text) == []
+    assert found(tmp_path, text.replace(OUT, "")) != []

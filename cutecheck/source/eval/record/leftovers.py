@@ -21,11 +21,17 @@ _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their regis
 
 @dataclass(frozen=True, slots=True)
 class _Use:
-    """A tensor in shared memory that is copied to, or read, and the loops around that."""
+    """A tensor in shared memory that is copied to, or read, and the loops and conditions around that."""
 
     tensor: TensorFact
     place: Place
-    loops: tuple[Loop, ...]
+    loops: frozenset[Loop]
+    under: frozenset[tuple[Span, bool]]
+
+    def may_come_after(self, store: _Use) -> bool:
+        """Whether this read, which is met before a store, may happen after it: in the next pass of a loop around both,
+        or by threads that go another way."""
+        return not self.loops.isdisjoint(store.loops) or not self.under <= store.under
 
 
 @dataclass(slots=True)
@@ -75,7 +81,7 @@ class Reads:
             self.last[target.buffer or ""] = event.span, target
         elif target.space == "smem" and event.span not in self.seen:
             store = _use(event, target, recorder)
-            again = (x for x in self.loaded.values() if not set(x.loops).isdisjoint(store.loops))
+            again = (x for x in self.loaded.values() if x.may_come_after(store))
             if any(may_overlap(x.place, store.place, recorder.is_dynamic) for x in again):
                 self.written.pop(event.span, None)
                 self.seen.add(event.span)
@@ -112,7 +118,9 @@ class Reads:
 def _use(event: Event, tensor: TensorFact, recorder: BufferRecorder) -> _Use:
     start = tensor.root_start_bits
     begin = known_value(start) if isinstance(start, (int, Dyn, Sym)) else None
-    return _Use(tensor, tensor_of(tensor, begin, recorder.within(tensor.buffer or "")), event.loops)
+    place = tensor_of(tensor, begin, recorder.within(tensor.buffer or ""))
+    under = frozenset((g.span, g.negated) for g in event.guards if not g.host)
+    return _Use(tensor, place, frozenset(event.loops), under)
 
 
 def operands_of(event: Event) -> tuple[tuple[TensorFact, ...], TensorFact]:
