@@ -119,6 +119,7 @@ def found(folder: Path, text: str) -> list[str]:
         "asm volatile(\"\" :: \"f\"(acc(0)));",
         "Tensor w = coalesce(acc); C[0] = w(0);",
         "print_tensor(acc);",
+        "printf(\"%f\", acc(0));",
         "gemm(Mma{}, acc, rA, rB, acc); copy(acc, gC);",
         "auto* whole = &acc; copy(*whole, gC);",
         "auto& same = acc; copy(same, gC);",
@@ -138,6 +139,7 @@ def test_registers_that_something_reads(tmp_path: Path, reader: str) -> None:
         ("", "acc"),
         ("gemm(Mma{}, rA, rB, acc);", "acc"),
         ("clear(acc);", "acc"),
+        ("warpgroup_fence_operand(acc);", "acc"),
         ("Tensor w = coalesce(acc);", "acc"),
         ("int n = size(acc); C[0] = n;", "acc"),
         ("static_assert(sizeof(acc(0)) == 4); gC(0) = 1.f;", None),  # unevaluated, and still taken for a use
@@ -153,6 +155,8 @@ def test_registers_that_nothing_reads(tmp_path: Path, left: str, name: str | Non
 def test_a_product_that_is_left_out(tmp_path: Path) -> None:
     text = PRODUCT.replace("gemm(Mma{}, rA, rB, acc);", "")
     assert [m.split("`")[1] for m in found(tmp_path, text)] == ["rA", "rB"]
+    scaled = text.replace(STORE, "axpby(1.f, acc, 0.f, gC);")
+    assert scaled != text and [m.split("`")[1] for m in found(tmp_path, scaled)] == ["rA", "rB"]
 
 
 @pytest.mark.parametrize(

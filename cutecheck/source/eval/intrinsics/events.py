@@ -108,7 +108,8 @@ def _gemm(c: Call) -> Value:
 def _no_effect(c: Call) -> Value:
     if c.name in ("clear", "fill", "axpby"):
         c.m.recorder.overwritten(c, [a for a in c.args if isinstance(a, TensorVal)])
-    c.m.recorder.takes(c.args if c.name not in ("clear", "fill", "axpby") else c.args[:-1] if c.name == "axpby" else ())
+    if c.name == "axpby" or "print" in c.name:
+        c.m.recorder.takes(c.args[:-1] if c.name == "axpby" else c.args)
     return NOTHING
 
 

@@ -286,7 +286,9 @@ class EventRecorder(LaunchRecorder):
     def sets(self, t: TensorVal) -> None:
         """Something is written to a tensor."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
-            self.reads.setdefault(self.frame.kernel, Reads()).given.add(t.pointer.buffer)
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads.given.add(t.pointer.buffer)
+            reads.computes = reads.computes or t.space == "gmem"
 
     def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass."""
@@ -304,7 +306,6 @@ class EventRecorder(LaunchRecorder):
         if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
             return
         reads = self.reads.setdefault(self.frame.kernel, Reads())
-        reads.computes = reads.computes or t.space == "gmem"
         if t.space == "rmem":
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
             reads.last[t.pointer.buffer] = span, replace(self._tensor(t, span), name=name)
