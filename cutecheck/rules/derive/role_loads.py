@@ -10,6 +10,7 @@ from cutecheck.facts.replayed import Place, Step, Thread
 
 Barrier = tuple[str, int]
 Key = tuple[str, tuple[int, int]]
+_AT = {"load": 1, "drain": 0}  # which operand of a copy by TMA is in shared memory
 _UNNAMED = "tma"  # a load whose barrier is not known by name
 
 
@@ -31,7 +32,10 @@ def told_after(steps: tuple[Step, ...]) -> dict[int, Barrier | None]:
 
 
 def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
-    """Loads by assembly say where they begin: they fill the stage that something reads, or up to the next load."""
+    """Loads by assembly say where they begin: they fill the stage that something reads, or up to the next load.
+
+    Stores are of the stage that something fills.
+    """
     every = [s for t in threads for s in t.steps]
     if not any(_open(s) for s in every):
         return threads
@@ -48,27 +52,30 @@ def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
 
 
 def by_assembly(step: Step) -> bool:
-    """A load or product of the program's own assembly: no tensor says what it is of."""
+    """A load, store or product of the program's own assembly: no tensor says what it is of."""
     return _open(step) or (step.kind == "gemm" and not step.places[-1].buffer)
 
 
 def _open(step: Step) -> bool:
-    return step.kind == "load" and step.places[1].root == (0, 0)
+    return step.kind in _AT and step.places[_AT[step.kind]].root == (0, 0)
 
 
 def _filled(step: Step, reads: dict[str, set[tuple[int, int]]], starts: dict[str, set[int]]) -> Step:
-    place = step.places[1]
+    at = _AT[step.kind]
+    place = step.places[at]
     lo, hi = place.bits
     within = sorted(((b - a, (a, b)) for a, b in reads[place.buffer] if a <= lo < b and hi <= b))
     every = sorted(starts[place.buffer])
     if within:
         bits = within[0][1]
+    elif hi < lo and step.kind == "drain":
+        bits = (lo, lo + 1)
     elif hi < lo:
         gaps = [b - a for a, b in pairwise(every)]
         bits = (lo, lo + (min(gaps) if gaps else 1))
     else:
         bits = place.bits
-    return replace(step, places=(step.places[0], replace(place, bits=bits), *step.places[2:]))
+    return replace(step, places=(*step.places[:at], replace(place, bits=bits), *step.places[at + 1 :]))
 
 
 def in_parts(threads: tuple[Thread, ...]) -> set[Key]:

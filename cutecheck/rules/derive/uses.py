@@ -327,6 +327,6 @@ def _by_thread(use: Use) -> tuple[set[int], list[int]] | None:
     return found, starts
 
 
-def exclusive(a: Event, b: Event) -> bool:
+def exclusive(a: Event | Call, b: Event | Call) -> bool:
     """Two branches of one condition."""
     return any(x.span == y.span and x.negated != y.negated for x in a.guards for y in b.guards)

@@ -5,18 +5,16 @@ A function around one such instruction says nothing of its own: it is a step of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, div, mod
 from cutecheck.source.cpp import barriers, pipelines
+from cutecheck.source.cpp.around import SILENT, as_step
 from cutecheck.source.cpp.lower.instructions import PRODUCTS, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses
 from cutecheck.source.eval.intrinsics import cuda, warps
-from cutecheck.source.eval.scope import Frame
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.values import Pointer, Scalar, Value
 
@@ -36,7 +34,6 @@ _NOTED: dict[str, tuple[str, int | None, int | None]] = {
 _TELLS = {"arrive_expect": "arrive_and_expect_tx", "expect": "mbarrier_expect_tx"}
 _REGISTERS = {"more_registers": "warpgroup_reg_alloc", "fewer_registers": "warpgroup_reg_dealloc"}
 _INDICES = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
-_SILENT = ("mapa", "elect", "other", *SPECIAL)
 
 
 def operations(m: Machine, node: ir.Opaque, env: Env) -> bool:
@@ -59,14 +56,14 @@ def escapes(m: Machine, values: list[Value], span: Span) -> None:
 def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
     values = [Unknown("an operand of assembly", node.span) if e is None else m.eval(e, env) for e in one.operands]
     replay = m.recorder.acts()
-    if one.name in _SILENT:
+    if one.name in SILENT:
         if one.name == "other":
             return True
         _set(m, one, _given(m, one.name, values), env, node.span)
         return True
     hidden = pipelines.inside(m)
     classed = hidden or _of_a_class(m)
-    with _as_step(m, node) as (span, around):
+    with as_step(m, node.span) as (span, around):
         if replay is not None:
             replay.known.add(node.span)
         if one.name in _REGISTERS:
@@ -81,6 +78,11 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
         if one.name in PRODUCTS:
             if replay is not None:
                 _product(m, one, values, span)
+            return True
+        if one.name == "store":
+            at = shared_addresses.place(values[0]) if not isinstance(values[0], Pointer) else None
+            if at is not None:
+                m.recorder.drained(span, at, m.dialect.to_model(values[1]) if len(values) > 1 else None)
             return True
         if one.name in ("sync", "named_arrive"):
             if not classed:
@@ -186,41 +188,6 @@ def _set(m: Machine, one: ir.Operation, value: Value, env: Env, span: Span) -> N
     old = None if cells is None else places.read(m, cells, span)
     if cells is not None and isinstance(old, Scalar) and isinstance(value, Scalar) and value.value is not None:
         places.write(m, cells, Scalar(value.value, old.ctype), span)
-
-
-@contextmanager
-def _as_step(m: Machine, node: ir.Opaque) -> Iterator[tuple[Span, list[str]]]:
-    """Where the step is one of its function, and the functions around that do nothing else."""
-    frame, span = m.recorder.frame, node.span
-    within: list[Span] = []
-    around: list[str] = []
-    while frame is not None and frame.caller is not None and frame.called is not None and _only(frame):
-        assert frame.function is not None
-        within.append(frame.function.full_span)
-        around.append(frame.function.name)
-        frame, span = frame.caller, frame.called
-    if frame is None or not within:
-        yield span, around
-        return
-    with m.recorder.outside(frame, within):
-        yield span, around
-
-
-def _only(frame: Frame) -> bool:
-    """A function that does one thing with a barrier, and asks no condition but whether that is done."""
-    fn = frame.function
-    if fn is None or fn.body is None or "kernel" in fn.flags or not frame.kernel:
-        return False
-    acts = [s for s in fn.body.get().body if not isinstance(s, (ir.Local, ir.Return, ir.Assert)) and not _nothing(s)]
-    return len(acts) <= 1 and not any(isinstance(s, ir.If) for s in acts)
-
-
-def _nothing(stmt: ir.Stmt) -> bool:
-    """Assembly that does nothing with a barrier."""
-    opaque = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
-    if not isinstance(opaque, ir.Opaque) or opaque.operations is None:
-        return False
-    return all(one.name in _SILENT for one in opaque.operations)
 
 
 __all__ = ["escapes", "operations"]

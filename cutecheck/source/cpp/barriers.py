@@ -64,7 +64,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         own = fn.self_ if isinstance(fn, (FuncSet, Intrinsic)) else None
         given: list[Value] = [own, *args] if own is not None else args
         if pipelines.inside(m):
-            where = _place(m, given, span)[0]
+            where = place(m, given, span)[0]
             if where != NOWHERE:
                 m.recorder.worked_by_library(where, span)
             return DEFER
@@ -126,12 +126,12 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
 def _note(
     m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None
 ) -> None:  # fmt: skip
-    where, offset = _place(m, given, span)
+    where, offset = place(m, given, span)
     operands = (offset, *(m.dialect.to_model(v) for v in given[1:2]))
     m.recorder.barrier(kind, where, span, operands, arrivals, commits)
 
 
-def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
+def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
     """The buffer that a barrier is in, and its offset there."""
     first = given[0] if given else None
     pointer = first.pointer if isinstance(first, Object) else first
@@ -180,4 +180,4 @@ def _own(name: str) -> bool:
     return "." in own and not set("#~*?") & set(own)
 
 
-__all__ = ["NOWHERE", "applied", "read_of"]
+__all__ = ["NOWHERE", "applied", "place", "read_of"]

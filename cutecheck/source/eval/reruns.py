@@ -40,7 +40,8 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    if not m.dialect.by_value or limits.many or not any(e.kernel == symbol for e in recorder.events.values()):
+    copies = any(e.kernel == symbol for e in recorder.events.values()) or _by_name(m, symbol, "mbarrier.load")
+    if not m.dialect.by_value or limits.many or not copies:
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -184,10 +185,11 @@ class _Team:
             Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0))
             for f, complete in zip(self.found, self.ended, strict=True)
         )
-        sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
+        seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0
+        sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles)
+        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen)
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
@@ -319,7 +321,13 @@ def _pipelined(m: Machine, symbol: str) -> bool:
 def _stores_by_tma(m: Machine, symbol: str) -> bool:
     """Whether one thread has TMA store what the others may write, of a kernel without barriers in shared memory."""
     copies = [e for e in m.recorder.events.values() if e.kernel == symbol and e.kind == "copy" and len(e.operands) > 1]
-    return any(by_hardware("copy", e.tiled, list(e.operands))[0] == "drain" for e in copies)
+    stored = any(by_hardware("copy", e.tiled, list(e.operands))[0] == "drain" for e in copies)
+    return stored or (bool(copies) and _by_name(m, symbol, "bulk.store"))
+
+
+def _by_name(m: Machine, symbol: str, function: str) -> bool:
+    """Whether the kernel copies by instructions of TMA's own name, without tensors."""
+    return any(c.kernel == symbol and c.function == function for c in m.recorder.calls.values())
 
 
 @contextmanager

@@ -171,6 +171,7 @@ def test_blocks_that_copy(tmp_path: Path) -> None:
     found = {name: {f.code for f in made.findings if f.enclosing == name} for name in MOVES}
     assert found == {name: codes for name, (*_, codes) in MOVES.items()}
 
+
 OWN_START = """
 using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));

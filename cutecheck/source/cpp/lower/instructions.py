@@ -9,7 +9,7 @@ from cutecheck.source.cpp.lower.assembly import code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
-    r"mbarrier|\bbar(?:rier)?\.|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.async\.bulk\.|prefetch|%%"
+    r"mbarrier|\bbar(?:rier)?\.|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
 )
 _INSTRUCTION = re.compile(r"(?:[A-Za-z_$%][\w$]*\s*:\s*)*(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
@@ -28,6 +28,8 @@ _KNOWN = tuple(
         (r"cp\.async\.mbarrier\.arrive(?:\.noinc)?[\w:.]*", "copied", (0,)),
         (r"cp\.async\.bulk\.tensor[\w.]*\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 2)),
         (r"cp\.async\.bulk\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 3, 2)),
+        (r"cp\.(?:reduce\.)?async\.bulk\.tensor[\w.:]*\.global\.shared::cta[\w.:]*", "store", (1,)),
+        (r"cp\.(?:reduce\.)?async\.bulk\.global\.shared::cta[\w.:]*", "store", (1, 2)),
         (r"tcgen05\.commit[\w.:]*?mbarrier::arrive::one[\w.:]*", "commit", (0,)),
         (r"bar(?:rier)?(?:\.cta)?\.sync[\w.]*", "sync", (0, 1)),
         (r"bar(?:rier)?(?:\.cta)?\.arrive[\w.]*", "named_arrive", (0, 1)),
@@ -36,7 +38,7 @@ _KNOWN = tuple(
         (r"elect\.sync", "elect", ()),
         (r"wgmma\.mma_async(?!\.sp)[\w.:]*", "wgmma", (1, 2)),
         (r"tcgen05\.mma(?!\.sp)[\w.:]*", "umma", (1, 2)),
-        (r"(?:wgmma\.mma_async|tcgen05\.|cp\.async\.bulk\.|prefetch)[\w.:]*", "other", ()),
+        (r"(?:wgmma\.mma_async|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch)[\w.:]*", "other", ()),
         (r"setmaxnreg\.inc[\w.]*", "more_registers", (0,)),
         (r"setmaxnreg\.dec[\w.]*", "fewer_registers", (0,)),
     )
@@ -109,7 +111,7 @@ class _Statement:
         if name in ("wait", "elect") and given:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
         self.found.append(Instruction(name, operands, None, far, bool(predicate)))
-        return None not in operands[:1] or name in PRODUCTS
+        return None not in operands[:1] or name in (*PRODUCTS, "store")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
         """What other instructions do with addresses, and with what waits and elections answer."""

@@ -94,6 +94,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         m.recorder.assembled(value, node.span)
     if not noted and node.operations == ():
         m.dialect.leads(m, given, node.span)
+    for step in node.more:
+        _step(m, step, node, env)
     if node.step is not None and not (noted and node.step[0].endswith("expect_tx")):
         _step(m, node.step, node, env)
     elif noted:

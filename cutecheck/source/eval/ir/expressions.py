@@ -277,6 +277,7 @@ class Opaque:
     ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous
     copies or products, as a fence or with a barrier's bytes, by the name of the function that does the same in CuTe,
     and the number that it is given. ``operations``: what it does with barriers; None where that is not understood.
+    ``more``: what several instructions of it do with groups, or as fences, where it is not one alone.
     """
 
     reason: str
@@ -286,6 +287,7 @@ class Opaque:
     memory: bool = False
     made: Expr | None = None
     step: tuple[str, Expr | None] | None = None
+    more: tuple[tuple[str, Expr | None], ...] = ()
     operations: tuple[Operation, ...] | None = ()
 
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
+from cutecheck.facts.core import BARRIER, BULK_STORE, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
-from cutecheck.model.ints import Condition
+from cutecheck.model.ints import Condition, Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
@@ -172,6 +172,23 @@ class EventRecorder(LaunchRecorder):
         if replay is not None and self.frame is not None:
             replay.brings(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
         self._step_noted("load", buffer, span, arguments)
+
+    def drained(self, span: Span, at: tuple[str, Expr], bytes_: Value) -> None:
+        """An instruction of TMA's own name stores shared memory from here on; how much of it may not be known."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.drains(span, self.frame.symbol, at, bytes_)
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        begin = Dyn(at[1]) if at[1].constant is None else at[1].constant
+        given = begin, self._fact(bytes_, span)
+        self.calls[(span, "bulk.store", where, bindings, self.clock)] = CallFact(
+            "bulk.store", span, given, Unknown(BULK_STORE, span), where, self.arch, bindings, (), self.clock,
+             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
+            f"{self.frame.kernel}|{at[0]}",
+        )  # fmt: skip
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
         """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""

@@ -17,6 +17,7 @@ HOLDING = frozenset({
     "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
     "tma_store_arrive", "tma_store_wait",
 })  # fmt: skip
+_OF_WARP = ("__syncwarp", "sync_warp")
 _OF_DSL = {  # names that the Python DSL has for them
     "sync_threads": "syncthreads", "wait_group": "warpgroup_wait", "commit_group": "warpgroup_commit_batch",
     "cp_async_bulk_commit_group": "tma_store_arrive", "cp_async_bulk_wait_group": "tma_store_wait",
@@ -89,7 +90,10 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
-        if function in HOLDING:
+        if function in _OF_WARP:
+            if all(self.under):
+                self.add(Step("warp", span, where, function))
+        elif function in HOLDING:
             if not all(self.under):
                 self.end()
             given = [a.value if isinstance(a, Scalar) else a for a in args]
@@ -141,6 +145,19 @@ class Holding(Running):
             Place(to[0].rpartition("::")[2].rpartition(".")[2], span, "smem", to[0], begin, bits=bits),
         )
         self.add(Step("load", span, where, buffer, None, places, True, bool(self.under)))
+
+    def drains(self, span: Span, where: str, at: tuple[str, Expr], bytes_: Value) -> None:
+        """TMA is told, by its instruction, to store shared memory from an address on."""
+        begin, size = self.number(at[1]), self.whole(bytes_)
+        if self.thread is None or not all(self.under) or begin is None:
+            return
+        bits = (8 * begin, 8 * (begin + size) if size else -1)
+        name = at[0].rpartition("::")[2].rpartition(".")[2]
+        places = (
+            Place(name, span, "smem", at[0], begin, bits=bits, whole=self.within(at[0])),
+            Place("", span, "gmem", "", 0),
+        )
+        self.add(Step("drain", span, where, "tma", None, places, True, bool(self.under)))
 
     def multiplies(self, name: str, span: Span, where: str, operands: list[tuple[str, Value]]) -> None:
         """An MMA that assembly starts, of these buffers by descriptors, whose lowest bits say where: in 16 bytes."""
