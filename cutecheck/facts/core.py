@@ -122,6 +122,7 @@ ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # o
 PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of what makes one
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself
 BULK_STORE = "a store by TMA"  # the result of a Call of an instruction that makes one, without tensors
+CHUNK = "chunk"  # the function of a Call of assembly that reads or stores bytes where each thread says, as an element
 UNSEEN = (
     "a function that is not followed"  # of a Call while elements of shared memory are followed: it may hold threads
 )

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.chunks import unwaited
 from cutecheck.rules.derive.early import read_early, stored_over
 from cutecheck.rules.derive.some_threads import missed_wait
 from cutecheck.rules.derive.uses import uses_of
@@ -117,6 +118,23 @@ class CpAsyncNotWaited(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        yield from self._by_bytes(call, context)
+
+    def _by_bytes(self, read: Call | Event, context: Context) -> Iterable[Finding]:
+        """One of the two accesses is by assembly, or of a single element."""
+        found = unwaited(read, context)
+        if found is not None:
+            mine, filled = found
+            yield self.finding(
+                read.span,
+                f"`{mine.name}` is read where cp.async copies to, and nothing has waited for it: the data need not be "
+                "there",
+                label=f"filled at line {filled.at.span.line}, no wait since",
+                help="put cp_async_wait<N>() before the barrier",
+                related=[Related(filled.at.span, "filled asynchronously here")],
+                enclosing=read.enclosing,
+                arch=read.arch,
+            )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for use in uses_of(event):
@@ -132,3 +150,4 @@ class CpAsyncNotWaited(Replayed):
                     arch=event.arch,
                 )
                 return
+        yield from self._by_bytes(event, context)

@@ -78,7 +78,11 @@ class Order:
 
     def waited(self, use: Use) -> int:
         """When the last wait before this access was reached, for copies or for a barrier; -1 for none."""
-        return _last_before(self.waits.get(use.event.arch, []), use.event.order)
+        return self.waited_at(use.event.arch, use.event.order)
+
+    def waited_at(self, arch: str, when: int) -> int:
+        """When the last wait before a time was reached; -1 for none."""
+        return _last_before(self.waits.get(arch, []), when)
 
 
 def _last_before(times: list[int], when: int) -> int:

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, div, mod
+from cutecheck.model.ints import Dyn, div, known_value, mod
 from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.cpp.around import SILENT, as_step
-from cutecheck.source.cpp.lower.instructions import PRODUCTS, SPECIAL
+from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses
 from cutecheck.source.eval.intrinsics import cuda, warps
 from cutecheck.source.eval.threads import some
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _BARRIER = 8  # bytes
 _WARP = 32
+_ROW, _SIZE = 16, 2  # bytes of a matrix's row; the operand of cp.async that says how many
 _RESERVED = 8  # barriers of the hardware that CUTLASS does not count
 # how an operation is noted, how often each thread that comes there arrives, and each warp once its MMAs are done
 _NOTED: dict[str, tuple[str, int | None, int | None]] = {
@@ -78,6 +79,9 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
         if one.name in PRODUCTS:
             if replay is not None:
                 _product(m, one, values, span)
+            return True
+        if one.name in CHUNKS:
+            _chunk(m, one, values, span)
             return True
         if one.name == "store":
             at = shared_addresses.place(values[0]) if not isinstance(values[0], Pointer) else None
@@ -135,6 +139,19 @@ def _product(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> 
         return
     of = [(found[0], value) for value in values if len(found := shared_addresses.buffers(value)) == 1]
     replay.multiplies(one.name, span, frame.symbol, of)
+
+
+def _chunk(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> None:
+    """Bytes that each thread copies to shared memory, or that its warp reads or writes for all of its threads."""
+    given = m.dialect.to_model(values[_SIZE]) if len(values) > _SIZE else _ROW
+    size = known_value(given) if isinstance(given, (int, Dyn)) else None
+    at = shared_addresses.place(values[0])
+    if at is None or size is None:
+        return
+    if one.name == "cp_async":
+        m.recorder.chunk(span, at, size, "copied", values[1], one.maybe)
+    else:
+        m.recorder.chunk(span, at, size, "read" if one.name == "ldmatrix" else "stored", None, one.maybe)
 
 
 def _of_a_class(m: Machine) -> bool:

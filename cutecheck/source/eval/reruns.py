@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from cutecheck.facts import Span
+from cutecheck.facts import Call, Span, TensorFact
+from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
 from cutecheck.source.eval import ir
@@ -58,8 +59,10 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         if _stores_by_tma(m, symbol):
             teams, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
-            if all(t.complete for t in teams.threads):
-                made = replace(made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted)
+            if teams.seen or all(t.complete for t in teams.threads):
+                made = replace(
+                    made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted, seen=teams.seen
+                )
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
         cost += more
@@ -313,9 +316,17 @@ def _run(
 def _pipelined(m: Machine, symbol: str) -> bool:
     """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
     found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
+    chunks = [c for c in m.recorder.calls.values() if c.kernel == symbol and c.loops and c.function == CHUNK]
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    for buffer, stored in ((_buffer(c), dict(c.keywords).get("asynchronous")) for c in chunks):
+        (written if stored else read).add(buffer)
     return bool((written & read) - {None})
+
+
+def _buffer(chunk: Call) -> str | None:
+    bytes_ = chunk.arguments[0]
+    return bytes_.buffer if isinstance(bytes_, TensorFact) else None
 
 
 def _stores_by_tma(m: Machine, symbol: str) -> bool:

@@ -9,7 +9,7 @@ from cutecheck.source.cpp.lower.assembly import code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
-    r"mbarrier|\bbar(?:rier)?\.|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
+    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
 )
 _INSTRUCTION = re.compile(r"(?:[A-Za-z_$%][\w$]*\s*:\s*)*(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
@@ -30,6 +30,9 @@ _KNOWN = tuple(
         (r"cp\.async\.bulk\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 3, 2)),
         (r"cp\.(?:reduce\.)?async\.bulk\.tensor[\w.:]*\.global\.shared::cta[\w.:]*", "store", (1,)),
         (r"cp\.(?:reduce\.)?async\.bulk\.global\.shared::cta[\w.:]*", "store", (1, 2)),
+        (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global[\w.:]*", "cp_async", (0, 1, 2)),
+        (r"ldmatrix[\w.:]*\.shared[\w.:]*", "ldmatrix", (-1,)),
+        (r"stmatrix[\w.:]*\.shared[\w.:]*", "stmatrix", (0,)),
         (r"tcgen05\.commit[\w.:]*?mbarrier::arrive::one[\w.:]*", "commit", (0,)),
         (r"bar(?:rier)?(?:\.cta)?\.sync[\w.]*", "sync", (0, 1)),
         (r"bar(?:rier)?(?:\.cta)?\.arrive[\w.]*", "named_arrive", (0, 1)),
@@ -48,6 +51,7 @@ SPECIAL = frozenset(
     {"laneid", "cluster_ctarank", *(f"{n}.{axis}" for n in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz")}
 )
 PRODUCTS = ("wgmma", "umma")
+CHUNKS = ("cp_async", "ldmatrix", "stmatrix")  # some bytes of shared memory at an address of each thread
 _HARMLESS = ("mbarrier.inval", "fence.mbarrier_init")
 _PASS = ("mov", "cvta", "cvt")  # pass an address on, if they do anything with one
 
@@ -111,7 +115,7 @@ class _Statement:
         if name in ("wait", "elect") and given:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
         self.found.append(Instruction(name, operands, None, far, bool(predicate)))
-        return None not in operands[:1] or name in (*PRODUCTS, "store")
+        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, "store")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
         """What other instructions do with addresses, and with what waits and elections answer."""
@@ -163,4 +167,4 @@ def _split(text: str) -> list[str]:
     return [p.strip() for p in parts if p.strip()]
 
 
-__all__ = ["PRODUCTS", "SPECIAL", "Instruction", "instructions"]
+__all__ = ["CHUNKS", "PRODUCTS", "SPECIAL", "Instruction", "instructions"]

@@ -11,10 +11,12 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, BULK_STORE, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
+from cutecheck.facts.core import BARRIER, BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
+from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Condition, Dyn
+from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
@@ -45,6 +47,7 @@ RECORDED = frozenset({
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
+_BYTE = dtype("uint8_t")
 _TIMES = 16  # that one element is noted at a place of a kernel
 
 
@@ -251,19 +254,40 @@ class EventRecorder(LaunchRecorder):
             self._of_elements((*key, times), what, span, (self._tensor(t, span),))
             self._elements[key] = times + 1, self.clock
 
+    def chunk(self, span: Span, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool) -> None:
+        """Assembly copies bytes of each thread to shared memory, asynchronously (``copied``), stores or reads them."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.chunk(span, self.frame.symbol, at, size, how, source, maybe)
+        if not self.follows_elements() or self.frame is None or maybe:
+            return
+        where, bindings = self.frame.symbol, self.frame.bindings
+        begin = at[1].constant if at[1].constant is not None else Dyn(at[1])
+        key = (span, CHUNK, how, where, self.frame.kernel, bindings, _FRESH.sub("#", f"{at[0]}+{at[1]}"))
+        times, last = self._elements.get(key, (0, -1))
+        if times == 0 or (last < self.held_at and times < _TIMES):
+            name = at[0].rpartition("::")[2].rpartition(".")[2]
+            bytes_ = TensorFact(name, span, "smem", Layout(size, 1), _BYTE, at[0], begin)
+            what = ELEMENT_READ if how == "read" else ELEMENT_STORED
+            self._of_elements((*key, times), what, span, (bytes_,), CHUNK, (("asynchronous", how == "copied"),))
+            self._elements[key] = times + 1, self.clock
+
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back."""
         if self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
 
-    def _of_elements(self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...]) -> None:
+    def _of_elements(
+        self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",
+        keywords: tuple[tuple[str, object], ...] = (),
+    ) -> None:  # fmt: skip
         if self.frame is not None:
             self.clock += 1
             self.calls[key] = CallFact(
-                "element", span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
+                function, span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
                 self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
-                block=self.block_shape(),
+                keywords=keywords, block=self.block_shape(),
             )  # fmt: skip
 
     def _step(

@@ -8,7 +8,7 @@ from cutecheck.facts import NOT_WALKED, Span
 from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
 from cutecheck.model.expr import Expr
 from cutecheck.source.eval.record.running import WARP, Running, of_thread
-from cutecheck.source.eval.values import Enumerated, EnumVal, Scalar, Value
+from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
 _ADDRESS = (1 << 14) - 1  # of a descriptor
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
@@ -158,6 +158,27 @@ class Holding(Running):
             Place("", span, "gmem", "", 0),
         )
         self.add(Step("drain", span, where, "tma", None, places, True, bool(self.under)))
+
+    def chunk(
+        self, span: Span, where: str, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool
+    ) -> None:  # fmt: skip
+        """Bytes of each thread are copied to shared memory, stored or read there: a copy of a part of what lies there.
+
+        Where it is not known which bytes these are, the buffer is one of which elements are accessed by hand.
+        """
+        if self.thread is not None:
+            return
+        begin = self.number(at[1])
+        name = at[0].rpartition("::")[2].rpartition(".")[2]
+        if begin is None or not all(self.under):
+            self.add(Step("element", span, where, "", None, (Place(name, span, "smem", at[0], 0),)))
+            return
+        here = Place(name, span, "smem", at[0], begin, bits=(8 * begin, 8 * (begin + size)))
+        offset = self.whole(source.offset) if isinstance(source, Pointer) and how == "copied" else None
+        buffer = source.buffer if isinstance(source, Pointer) and offset is not None else ""
+        other = Place("", span, "gmem" if how == "copied" else "rmem", buffer, offset or 0)
+        places = (here, other) if how == "read" else (other, here)
+        self.add(Step("copy", span, where, "chunk", None, places, how == "copied", maybe or bool(self.under)))
 
     def multiplies(self, name: str, span: Span, where: str, operands: list[tuple[str, Value]]) -> None:
         """An MMA that assembly starts, of these buffers by descriptors, whose lowest bits say where: in 16 bytes."""
