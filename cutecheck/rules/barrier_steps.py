@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import cast
 
-from cutecheck.facts import NOT_WALKED, Call, Span, Unknown
-from cutecheck.findings import Finding
+from cutecheck.facts import NOT_WALKED, Call, Event, Span, Unknown
+from cutecheck.findings import Finding, Related
 from cutecheck.model.access import WARP
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
@@ -26,6 +26,12 @@ from cutecheck.rules.derive.barriers import (
     threads_of_block,
     too_few_arrivals,
     too_few_arrive,
+)
+from cutecheck.rules.derive.cluster_arrivals import (
+    blocks_of_cluster,
+    miscounted,
+    not_everywhere,
+    not_released,
 )
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
@@ -172,17 +178,32 @@ class BarrierStepMissing(Replayed):
             yield from self._of_array(mine, call, context)
 
     def _of_array(self, mine: Barriers, call: Call, context: Context) -> Iterable[Finding]:
-        threads = threads_of_block(call, context)
+        threads, blocks = threads_of_block(call, context), blocks_of_cluster(call, context)
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
-            too_few_of_all(mine, threads), initialised_twice(mine),
+            too_few_of_all(mine, threads), initialised_twice(mine), not_everywhere(mine, blocks),
+            miscounted(mine, threads, blocks),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found
                 yield self.finding(
                     at.span, message, label=label, help=advice, enclosing=at.enclosing, arch=call.arch
                 )  # fmt: skip
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        wait = not_released(event, context)
+        if wait is not None:
+            yield self.finding(
+                event.span,
+                "this load goes to other blocks of the cluster, too, and none of them says that its stage is free: the "
+                "wait before it is for threads of this block alone",
+                label="other blocks may still read there",
+                help="let the consumers arrive at the empty barriers of all blocks that write to their shared memory "
+                "(ClusterBarrier::arrive(cta_id)), and count the arrivals of all blocks",
+                related=[Related(wait.span, "waits for this block")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
 
     def _named(self, call: Call, context: Context) -> Iterable[Finding]:
         """A barrier of the hardware that the block, or one role of it, comes to, for another number of threads."""

@@ -92,14 +92,17 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
             if not classed:
                 _hardware(m, one, values, span)
             return True
-        known = _at_barrier(m, one, values, span, hidden)
+        to = None if one.to is None else m.eval(one.to, env)
+        known = _at_barrier(m, one, values, span, hidden, to)
     m.recorder.synchronises(m, "asm.mbarrier_wait" if one.name == "wait" else "asm.mbarrier", [], node.span)
     if known and one.name == "wait" and replay is not None and one.result is not None:
         _set(m, one, Scalar(1, "uint32_t"), env, node.span)  # the run goes on when the phase is over
     return known
 
 
-def _at_barrier(m: Machine, one: ir.Operation, values: list[Value], span: Span, hidden: bool) -> bool:
+def _at_barrier(
+    m: Machine, one: ir.Operation, values: list[Value], span: Span, hidden: bool, to: Value = None
+) -> bool:  # fmt: skip
     """Note a step; one of a pipeline is none of the kernel's."""
     found = _place(m, values[one.name == "load"], span)
     if found is None or (one.maybe and one.name != "arrive"):
@@ -120,7 +123,10 @@ def _at_barrier(m: Machine, one: ir.Operation, values: list[Value], span: Span, 
         arrivals, given = 0, ()
     if one.far or one.maybe:
         arrivals, commits = None, None if commits is None else 0
-    m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits)
+    block = () if to is None or kind != "arrive" else (m.dialect.to_model(to),)
+    if shared_addresses.is_far(values[0]) and m.recorder.acts() is not None and kind == "arrive":
+        block = (1,)  # another one than the first, whose run this is
+    m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits, block)
     if one.name in _TELLS:
         m.recorder.synchronises(m, _TELLS[one.name], values[1:], span)
     return True
@@ -181,6 +187,9 @@ def _hardware(m: Machine, one: ir.Operation, values: list[Value], span: Span) ->
 def _given(m: Machine, name: str, values: list[Value]) -> Value:
     """What an address in another block is, or who is elected."""
     if name == "mapa":
+        replay = m.recorder.acts()
+        if replay is not None and replay.thread is not None and len(values) > 1 and not replay.whole(values[1], False):
+            return values[0]  # its own, or that of a block which is not known: each is told as it tells others
         return Scalar(shared_addresses.moved(values[0]), "uint32_t")
     if name in SPECIAL:
         return _register(m, name)

@@ -69,7 +69,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
                 m.recorder.worked_by_library(where, span)
             return DEFER
         arrivals = 1 if len(given) == _LOCAL.get(name) else 0 if name in _ADDS else None
-        _note(m, kind, given, span, arrivals, _COMMITS.get(name))
+        to = tuple(m.dialect.to_model(v) for v in given[1:]) if name == "arrive" and len(given) > 1 else ()
+        _note(m, kind, given, span, arrivals, _COMMITS.get(name), to)
         if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
             known = isinstance(fn, Intrinsic) and own is not None
             known |= m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
@@ -124,11 +125,12 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
 
 
 def _note(
-    m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None
+    m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None,
+    to: tuple[Value, ...] = (),
 ) -> None:  # fmt: skip
     where, offset = place(m, given, span)
     operands = (offset, *(m.dialect.to_model(v) for v in given[1:2]))
-    m.recorder.barrier(kind, where, span, operands, arrivals, commits)
+    m.recorder.barrier(kind, where, span, operands, arrivals, commits, to)
 
 
 def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:

@@ -98,7 +98,14 @@ class Hands:
             return self.attempt(lambda: self.reread(begin + at[0], begin + at[1]))
 
         return tuple(
-            ir.Operation(one.name, tuple(map(expression, one.operands)), expression(one.result), one.far, one.maybe)
+            ir.Operation(
+                one.name,
+                tuple(map(expression, one.operands)),
+                expression(one.result),
+                one.far,
+                one.maybe,
+                expression(one.to),
+            )
             for one in known
         )
 

@@ -61,7 +61,8 @@ class Instruction:
     """What one does, with its operands (None: not known).
 
     ``result``: the operand that says whether a wait is over or the thread elected, or that is given an address.
-    ``far``: with barriers that may be other blocks' of the cluster. ``maybe``: under a predicate.
+    ``far``: with barriers that may be other blocks' of the cluster. ``maybe``: under a predicate. ``to``: the block
+    that the barrier is in, where the statement says so itself.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Instruction:
     result: tuple[int, int] | None = None
     far: bool = False
     maybe: bool = False
+    to: Place | None = None
 
 
 @dataclass(slots=True)
@@ -78,6 +80,7 @@ class _Statement:
     own: list[tuple[str, tuple[int, int]]]
     found: list[Instruction] = field(default_factory=list)
     registers: dict[str, Place | None] = field(default_factory=dict)
+    ranks: dict[str, Place | None] = field(default_factory=dict)  # the blocks that these are in
     far: set[str] = field(default_factory=set)  # registers with addresses in another block of the cluster
     answers: dict[str, int] = field(default_factory=dict)  # predicates, and the instruction that sets each
 
@@ -114,7 +117,8 @@ class _Statement:
             operands = (*operands, 0)  # counts one arrival more, and makes it
         if name in ("wait", "elect") and given:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
-        self.found.append(Instruction(name, operands, None, far, bool(predicate)))
+        to = next((self.ranks[t] for t in (token.strip("[] ") for token in tokens) if t in self.ranks), None)
+        self.found.append(Instruction(name, operands, None, far, bool(predicate), to))
         return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, "store")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
@@ -122,10 +126,10 @@ class _Statement:
         kind = opcode.partition(".")[0]
         if kind == "mapa" and len(given) == 3:
             of, to = self.place(given[1]), self.operand(given[0])
-            self.registers[given[0]] = of
+            self.registers[given[0]], self.ranks[given[0]] = of, self.place(given[2])
             self.far.add(given[0])
             if to is not None:
-                self.found.append(Instruction("mapa", (of,), to, True, bool(predicate)))
+                self.found.append(Instruction("mapa", (of, self.place(given[2])), to, True, bool(predicate)))
         elif kind == "selp" and len(given) == 4 and given[1:3] == ["1", "0"]:
             self._answer(given[3], given[0])
         elif kind == "mov" and predicate in self.answers and given[1:] == ["1"]:

@@ -259,7 +259,7 @@ class Operation:
     """What an instruction of assembly does with barriers or threads, and what it is given (None: not known).
 
     ``result``: what it sets, once a wait is over, the thread elected, or the address in another block known. ``far``:
-    at barriers of other blocks of a cluster, too. ``maybe``: under a predicate.
+    at barriers of other blocks of a cluster, too. ``maybe``: under a predicate. ``to``: the block that it is in.
     """
 
     name: str
@@ -267,6 +267,7 @@ class Operation:
     result: Expr | None
     far: bool
     maybe: bool
+    to: Expr | None = None
 
 
 @record(frozen=True, slots=True)

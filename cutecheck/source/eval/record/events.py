@@ -11,11 +11,21 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
+from cutecheck.facts.core import (
+    BARRIER,
+    BULK_STORE,
+    CHUNK,
+    ELEMENT_READ,
+    ELEMENT_STORED,
+    MULTICAST,
+    NOT_WALKED,
+    PIPELINE,
+    UNSEEN,
+)
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import Condition, Dyn
+from cutecheck.model.ints import Condition, Dyn, Int
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -54,18 +64,35 @@ _TIMES = 16  # that one element is noted at a place of a kernel
 class EventRecorder(LaunchRecorder):
     """Events and calls."""
 
-    def telling(self, copy: Value, barriers: str) -> Value:
-        """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity."""
-        key = (id(copy), barriers)
+    def telling(self, copy: Value, barriers: str, mask: Int | None = None) -> Value:
+        """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity.
+
+        ``mask``: of the blocks of the cluster that it brings its bytes to.
+        """
+        key = (id(copy), f"{barriers} {mask}")
         if key not in self._telling:
             made = shallow(copy)
             self._telling[key] = (copy, made)  # both are kept: no other object gets their identity
             self._told[id(made)] = barriers
+            if mask is not None:
+                self._masks[id(made)] = mask
         return self._telling[key][1]
 
     def told_by(self, copy: Value) -> str:
         """The barriers that a copy tells; empty where they are not known."""
         return self._told.get(id(copy), "")
+
+    def multicast(self, copy: Value, span: Span) -> None:
+        """A copy is made that brings its bytes to the blocks of a mask."""
+        mask = self._masks.get(id(copy))
+        if mask is None or self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        self.calls[(span, "multicast", where, bindings)] = CallFact(
+            "multicast", span, (mask,), Unknown(MULTICAST, span), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+        )  # fmt: skip
 
     def called(self, m: Machine, c: Call, value: Value) -> None:
         """A function of CuTe that rules look at was called."""
@@ -126,12 +153,13 @@ class EventRecorder(LaunchRecorder):
 
     def barrier(
         self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,
-        commits: int | None = None,
+        commits: int | None = None, to: tuple[Value, ...] = (),
     ) -> None:  # fmt: skip
         """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time.
 
         ``arrivals`` of each thread that comes here, at a barrier of its own block, where that is known; ``commits``:
-        of each warp, once its MMAs are done (0: it is not known how many).
+        of each warp, once its MMAs are done (0: it is not known how many). ``to``: of an arrival, in which block of the
+        cluster, and whether at all.
         """
         replay = self.acts()
         if replay is not None and self.frame is not None:
@@ -139,11 +167,16 @@ class EventRecorder(LaunchRecorder):
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
                 arrives = arrivals if commits is None else commits or None
-                replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
-        self._step_noted(kind, buffer, span, arguments, arrivals)
+                if not replay.arrives_elsewhere(to, span):
+                    replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
+        keywords = (
+            () if not to else (("to", self._fact(to[0], span)), ("if", self._fact(to[-1], span) if to[1:] else 1))
+        )
+        self._step_noted(kind, buffer, span, arguments, arrivals, keywords)
 
     def _step_noted(
-        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,
+        keywords: tuple[tuple[str, object], ...] = (),
     ) -> None:  # fmt: skip
         if self._events_off or self.frame is None:
             return
@@ -154,7 +187,7 @@ class EventRecorder(LaunchRecorder):
         self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
             f"mbarrier.{kind}", span, given, Unknown(BARRIER, span), where, self.arch, bindings, (), self.clock,
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
-            f"{self.frame.kernel}|{buffer}", () if arrivals is None else (("arrivals", arrivals),),
+            f"{self.frame.kernel}|{buffer}", (*keywords, *(() if arrivals is None else (("arrivals", arrivals),))),
         )  # fmt: skip
 
     @contextmanager

@@ -132,6 +132,16 @@ class Holding(Running):
         number = numbers[1] if len(numbers) > 1 else None
         self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
 
+    def arrives_elsewhere(self, to: tuple[Value, ...], span: Span) -> bool:
+        """Whether an arrival is at the barrier of another block of the cluster, or none: this is the first block."""
+        if not to or self.thread is None:
+            return False
+        number = self.whole(to[0], False)
+        if (number is None or number == 0) and (len(to) == 1 or self.whole(to[1], False) != 0):
+            return False
+        self.known.add(span)
+        return True
+
     def brings(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
         """TMA is told, by assembly, to fill shared memory from an address on, and a barrier of the bytes."""
         if self.thread is None or not all(self.under) or to is None:
