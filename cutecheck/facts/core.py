@@ -123,6 +123,7 @@ PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of wh
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself
 BULK_STORE = "a store by TMA"  # the result of a Call of an instruction that makes one, without tensors
 MULTICAST = "a mask of blocks"  # the result of a Call for a copy by TMA that was given one
+REMOTE = "another block's shared memory"  # the result of a Call of assembly that accesses it
 CHUNK = "chunk"  # the function of a Call of assembly that reads or stores bytes where each thread says, as an element
 UNSEEN = (
     "a function that is not followed"  # of a Call while elements of shared memory are followed: it may hold threads

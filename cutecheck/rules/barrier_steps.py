@@ -37,6 +37,7 @@ from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import at_most, in_turns, in_warps
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
+from cutecheck.rules.derive.remote import too_early, too_late
 from cutecheck.rules.replayed import Replayed
 
 _NAMED = "mbarrier.named"
@@ -101,6 +102,11 @@ class BarrierStepMissing(Replayed):
         for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
         waited for; no thread waits for the parity of a phase that it knows to be over where the others may end the
         next one without it; some barrier is initialised; blocks of persistent kernels take several tiles.
+        In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
+        each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
+        barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of
+        another block is reached (an arrival there, a multicast, ``st.shared::cluster``, ``st.async``) all blocks have
+        met, and they meet after it, or a barrier there is waited for.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -168,6 +174,7 @@ class BarrierStepMissing(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        yield from self._of_cluster(call, context)
         if not call.function.startswith("mbarrier."):
             return
         if call.function.startswith(_NAMED):
@@ -191,7 +198,28 @@ class BarrierStepMissing(Replayed):
                     at.span, message, label=label, help=advice, enclosing=at.enclosing, arch=call.arch
                 )  # fmt: skip
 
+    def _of_cluster(self, at: Call | Event, context: Context) -> Iterable[Finding]:
+        """Other blocks' shared memory, before they have started, or after they may have ended."""
+        if too_early(at, context):
+            yield self.finding(
+                at.span,
+                "this reaches shared memory of other blocks of the cluster, and nothing before it waits for them: they "
+                "need not have started, nor have initialised their barriers",
+                label="no cluster_sync() before",
+                help="cluster_sync() (cluster_arrive_relaxed, cluster_wait) after the barriers are initialised",
+                enclosing=at.enclosing, arch=at.arch,
+            )  # fmt: skip
+        if too_late(at, context):
+            yield self.finding(
+                at.span,
+                "this reaches shared memory of other blocks of the cluster, and nothing after it waits for them: a "
+                "block may have ended, or not see what was written",
+                label="no cluster_sync() after", help="cluster_sync() before what was written is read, and at the end",
+                enclosing=at.enclosing, arch=at.arch, severity="warning",
+            )  # fmt: skip
+
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._of_cluster(event, context)
         wait = not_released(event, context)
         if wait is not None:
             yield self.finding(

@@ -25,7 +25,8 @@ class CpAsyncNotWaited(Replayed):
         and the tile of each later pass has been waited for, also in the last passes, which copy no more, and after the
         loop. Kernels that read in a loop what they fill in one are run pass by pass, at numbers of cutecheck's
         choice, as far as what they do is known: no tile is read before its group has been waited for; one that TMA
-        brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. Before other
+        brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. ``cp.async``
+        and ``ldmatrix`` in assembly of the program's own count by the bytes that each thread names. Before other
         stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
 
     Why

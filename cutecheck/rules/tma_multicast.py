@@ -19,7 +19,9 @@ class TmaMulticast(Rule):
 
     What it checks
         The number of CTAs that a multicast copy was built for divides the number of CTAs of the cluster that the kernel
-        is launched with.
+        is launched with. Of a mask that is computed from the block's place in the cluster, or a constant: it names the
+        block itself, no block that the cluster lacks, none that needs another tile (its coordinates are computed from
+        other block indices), and as many as the copy was built for.
 
     Why
         Each CTA brings its part of the tile for the others. In a smaller cluster some parts never arrive: the barrier

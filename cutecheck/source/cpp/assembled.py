@@ -12,7 +12,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, div, known_value, mod
 from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.cpp.around import SILENT, as_step
-from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, SPECIAL
+from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, REMOTE, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses
 from cutecheck.source.eval.intrinsics import cuda, warps
 from cutecheck.source.eval.threads import some
@@ -80,6 +80,11 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
             if replay is not None:
                 _product(m, one, values, span)
             return True
+        if one.name in REMOTE:
+            m.recorder.reaches(span, one.name == "remote_told")
+            if one.name == "remote_told":
+                m.recorder.barrier("escapes", barriers.NOWHERE, span, ())
+            return one.name != "remote_told"
         if one.name in CHUNKS:
             _chunk(m, one, values, span)
             return True

@@ -86,6 +86,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
     if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
         m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
+    called = m.recorder.call.fn if m.recorder.call is not None and m.recorder.call.span == span else None
+    if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
+        m.recorder.reaches(span, True)  # CuTe's
     addressed = name in _ADDRESSES
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):

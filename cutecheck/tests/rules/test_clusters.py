@@ -127,3 +127,45 @@ def test_masks_by_hand() -> None:
     for name, mask in masks.items():
         right = all({r for r in range(4) if mask(x, y) >> r & 1} == need for (x, y), need in row.items())
         assert right == (not KERNELS[name][1])
+
+
+REDUCE = """
+__device__ void store_NAME(uint32_t at, float v) {
+  asm volatile("st.shared::cluster.f32 [%0], %1;" :: "r"(at), "f"(v) : "memory");
+}
+__global__ void __launch_bounds__(128) NAME(float const* in, float* out, int n) {
+  __shared__ float part[2];
+  Tensor g = make_tensor(make_gmem_ptr(in + blockIdx.x * n), make_layout(n));
+  uint32_t rank = block_rank_in_cluster();
+  BEFORE;
+  if (threadIdx.x < 2) store_NAME(set_block_rank(cast_smem_ptr_to_uint(&part[rank]), threadIdx.x), g(threadIdx.x));
+  AFTER;
+  out[blockIdx.x * 128 + threadIdx.x] = part[0] + part[1];
+}
+void run_NAME(float const* in, float* out, int n) {
+  cutlass::ClusterLaunchParams params = {dim3(8, 1, 1), dim3(128), dim3(BLOCKS, 1, 1), 0};
+  cutlass::launch_kernel_on_cluster(params, (void const*)&NAME, in, out, n);
+}
+"""
+MEET = "cluster_sync()"
+ASSEMBLED = 'asm volatile("barrier.cluster.arrive.aligned;\\\\nbarrier.cluster.wait.aligned;" ::: "memory")'
+REDUCED = {
+    "both": ((MEET, MEET, "2"), False),
+    "split": (("cluster_arrive_relaxed(); cluster_wait()", ASSEMBLED, "2"), False),
+    "alone": (("", "__syncthreads()", "1"), False),
+    "not_before": (("__syncthreads()", MEET, "2"), True),
+    "not_after": ((MEET, "__syncthreads()", "2"), True),
+}
+
+
+def test_blocks_wait_for_one_another(tmp_path_factory: pytest.TempPathFactory) -> None:
+    folder = tmp_path_factory.mktemp("remote")
+    text = HEAD
+    for name, ((before, after, blocks), _) in REDUCED.items():
+        kernel = REDUCE.replace("NAME", name).replace("BEFORE", before).replace("AFTER", after)
+        text += kernel.replace("BLOCKS", blocks)
+    (folder / "k.cu").write_text(text.replace("\\\\n", "\\n"))
+    made = check(inputs([str(folder)]), Settings(cache=False, arch=("sm_90a",), select=("CUT217",)))
+    assert not made.failures
+    assert not made.errors
+    assert {f.enclosing for f in made.findings} == {name for name, (_, wrong) in REDUCED.items() if wrong}

@@ -9,7 +9,7 @@ from cutecheck.source.cpp.lower.assembly import code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
-    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
+    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|shared::cluster\b|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
 )
 _INSTRUCTION = re.compile(r"(?:[A-Za-z_$%][\w$]*\s*:\s*)*(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
@@ -33,6 +33,8 @@ _KNOWN = tuple(
         (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global[\w.:]*", "cp_async", (0, 1, 2)),
         (r"ldmatrix[\w.:]*\.shared[\w.:]*", "ldmatrix", (-1,)),
         (r"stmatrix[\w.:]*\.shared[\w.:]*", "stmatrix", (0,)),
+        (r"(?:st|red)\.async[\w.:]*shared::cluster[\w.:]*", "remote_told", ()),
+        (r"(?:st|ld|red|atom)\.[\w.:]*shared::cluster[\w.:]*", "remote", ()),
         (r"tcgen05\.commit[\w.:]*?mbarrier::arrive::one[\w.:]*", "commit", (0,)),
         (r"bar(?:rier)?(?:\.cta)?\.sync[\w.]*", "sync", (0, 1)),
         (r"bar(?:rier)?(?:\.cta)?\.arrive[\w.]*", "named_arrive", (0, 1)),
@@ -51,6 +53,7 @@ SPECIAL = frozenset(
     {"laneid", "cluster_ctarank", *(f"{n}.{axis}" for n in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz")}
 )
 PRODUCTS = ("wgmma", "umma")
+REMOTE = ("remote", "remote_told")  # accesses of another block's shared memory, which may tell a barrier there
 CHUNKS = ("cp_async", "ldmatrix", "stmatrix")  # some bytes of shared memory at an address of each thread
 _HARMLESS = ("mbarrier.inval", "fence.mbarrier_init")
 _PASS = ("mov", "cvta", "cvt")  # pass an address on, if they do anything with one
@@ -119,7 +122,7 @@ class _Statement:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
         to = next((self.ranks[t] for t in (token.strip("[] ") for token in tokens) if t in self.ranks), None)
         self.found.append(Instruction(name, operands, None, far, bool(predicate), to))
-        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, "store")
+        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, *REMOTE, "store")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
         """What other instructions do with addresses, and with what waits and elections answer."""
@@ -171,4 +174,4 @@ def _split(text: str) -> list[str]:
     return [p.strip() for p in parts if p.strip()]
 
 
-__all__ = ["CHUNKS", "PRODUCTS", "SPECIAL", "Instruction", "instructions"]
+__all__ = ["CHUNKS", "PRODUCTS", "REMOTE", "SPECIAL", "Instruction", "instructions"]

@@ -20,6 +20,7 @@ from cutecheck.facts.core import (
     MULTICAST,
     NOT_WALKED,
     PIPELINE,
+    REMOTE,
     UNSEEN,
 )
 from cutecheck.facts.core import Call as CallFact
@@ -304,6 +305,17 @@ class EventRecorder(LaunchRecorder):
             what = ELEMENT_READ if how == "read" else ELEMENT_STORED
             self._of_elements((*key, times), what, span, (bytes_,), CHUNK, (("asynchronous", how == "copied"),))
             self._elements[key] = times + 1, self.clock
+
+    def reaches(self, span: Span, tells: bool) -> None:
+        """Shared memory of another block of the cluster is accessed; ``tells``: and a barrier there told of it."""
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        self.calls[(span, "remote", where, bindings)] = CallFact(
+            "remote", span, (), Unknown(REMOTE, span), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, keywords=(("tells", tells),),
+        )  # fmt: skip
 
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back."""
