@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 from cutecheck.facts import Call, Span, TensorFact
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
+from cutecheck.model.ints import known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.launches import REPLAYED, key_of
@@ -17,7 +19,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
-from cutecheck.source.eval.record.regions import by_hardware
+from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.running import FEWER, MORE_PASSES, ReplayOver
@@ -55,7 +57,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if told:
         made, cost = roles(m, start, recorder.threads_of(symbol))
     else:
-        made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
+        made, cost = _one_path(m, start) if _pipelined(m, symbol) or _crossing(m, symbol) else (None, 0)
         if _stores_by_tma(m, symbol):
             teams, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
@@ -322,6 +324,19 @@ def _pipelined(m: Machine, symbol: str) -> bool:
     for buffer, stored in ((_buffer(c), dict(c.keywords).get("asynchronous")) for c in chunks):
         (written if stored else read).add(buffer)
     return bool((written & read) - {None})
+
+
+def _crossing(m: Machine, symbol: str) -> bool:
+    """Whether two tensors in shared memory of a kernel lie over parts of one another, and both go on elsewhere."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for event in (e for e in m.recorder.events.values() if e.kernel == symbol):
+        for fact in (t for t in event.operands if t.space == "smem" and t.buffer and t.root_start_bits is not None):
+            begin = known_value(fact.root_start_bits) if fact.root_start_bits is not None else None
+            whole = whole_of(fact, begin) if begin is not None else (0, -1)
+            if whole[0] < whole[1]:
+                found.setdefault(fact.buffer or "", set()).add(whole)
+    pairs = (pair for wholes in found.values() for pair in combinations(sorted(wholes), 2))
+    return any(lo < low < hi < high for (lo, hi), (low, high) in pairs)
 
 
 def _buffer(chunk: Call) -> str | None:
