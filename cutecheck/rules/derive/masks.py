@@ -10,6 +10,7 @@ from cutecheck.model.expr import Expr, Op
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.tma_box import tensor_map_of
 
 _AXES = "xyz"
@@ -35,7 +36,14 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
     events = (e for e in context.facts.events if e.span == call.span and e.order < call.order)
     event = max((e for e in events if (e.enclosing, e.arch) == (call.enclosing, call.arch)), key=_order, default=None)
     found = None if event is None else tensor_map_of(event.tiled)
-    if event is None or found is None or event.kind != "copy":
+    atom = None if event is None else atom_of_event(event)
+    if (
+        event is None
+        or found is None
+        or event.kind != "copy"
+        or atom is None
+        or "SM90_TMA_LOAD_MULTICAST" not in atom.op
+    ):
         return None
     blocks = _blocks(shape)
     masks = [_value(as_expr(mask), b) for b in blocks]

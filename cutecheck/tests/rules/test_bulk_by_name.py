@@ -98,11 +98,16 @@ NAMED = {"PUT": "SM90_TMA_STORE_2D::copy(&map, smem, 0, t * 64)"}
 ASSEMBLED = {"PUT": "put(&map, smem, t * 64)"}
 FENCE, WAIT = "tma_store_fence();", "    if (threadIdx.x == 0) tma_store_wait<0>();\n    __sync"
 BOTH = 'asm volatile("fence.proxy.async.shared::cta;\\n bar.sync 0;" ::: "memory");'
+FENCED = """uint32_t at = cast_smem_ptr_to_uint(smem);
+      asm volatile("fence.proxy.async.shared::cta;\\n"
+          "cp.async.bulk.tensor.2d.global.shared::cta.bulk_group [%0, {%2, %3}], [%1];"
+          :: "l"(&map), "r"(at), "r"(0), "r"(ROW) : "memory")"""
 STORES: dict[str, tuple[dict[str, str], set[str]]] = {
     "stored": (COPIED | NAMED, set()),
     "by_assembly": (COPIED | ASSEMBLED, set()),
     "written_by_hand": (BY_HAND | NAMED, set()),
     "in_one_statement": ({FENCE + "\n    __syncthreads();": BOTH, **COPIED, **ASSEMBLED}, set()),
+    "fenced_there": ({FENCE + "\n": "\n", **COPIED, "PUT": FENCED.replace("ROW", "t * 64")}, set()),
     "bulk": (COPIED | {"PUT": "SM90_BULK_COPY_S2G::copy(smem, in + t * 4096, 8192)"}, set()),
     "unfenced": ({FENCE: "", **COPIED, **NAMED}, {"CUT216"}),
     "unfenced_put": ({FENCE: "", **COPIED, **ASSEMBLED}, {"CUT216"}),

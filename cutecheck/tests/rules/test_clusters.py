@@ -68,6 +68,11 @@ void run_NAME(half_t const* B, float* out, int n, int k) {
 """
 BOTH = "Empty::arrive(&empty[i % 4], 0, 1); Empty::arrive(&empty[i % 4], 1, 1)"
 PAIR = {"COUNT": "256", "SLICE": "rank", "TILE": "blockIdx.y", "MASK": "3", "ARRIVE": BOTH, "SHAPE": "2, 1"}
+ALONE = {
+    "SM90_TMA_LOAD_MULTICAST{}": "SM90_TMA_LOAD{}",
+    "Shape<_128, _64>{}, _2{}": "Shape<_128, _64>{}, _1{}",
+    "rank)": "0)",
+}
 FOUR = {  # blocks of a row share the tile, and arrive at both of their row
     "COUNT": "2", "SLICE": "cx", "TILE": "blockIdx.y", "MASK": "3 << (2 * cy)", "SHAPE": "2, 2",
     "ARRIVE": "if (threadIdx.x < 2) Empty::arrive(&empty[i % 4], threadIdx.x + 2 * cy, 1)",
@@ -86,6 +91,7 @@ KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
         },
         set(),
     ),
+    "not_shared": (PAIR | {"MASK": "0", "COUNT": "128", "ARRIVE": "Empty::arrive(&empty[i % 4])"} | ALONE, set()),
     "four": (FOUR, set()),
     "counts_own": (PAIR | {"COUNT": "128"}, {"CUT217"}),
     "one_block": (PAIR | {"ARRIVE": "Empty::arrive(&empty[i % 4], 0, 1)"}, {"CUT217"}),
