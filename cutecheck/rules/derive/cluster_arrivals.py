@@ -108,6 +108,8 @@ def not_released(event: Event, context: Context) -> Call | None:
     loop = event.loops[-1] if event.loops else None
     if atom is None or "MULTICAST" not in atom.op or loop is None or loop.trips is not None or not event.kernel:
         return None
+    if (blocks_of_cluster(event, context) or 0) < 2:
+        return None
     calls = [c for c in context.facts.calls if (c.kernel, c.arch) == (event.kernel, event.arch)]
     mine = [
         b for (s, arch, _), b in barriers(context).items() if (s.partition("|")[0], arch) == (event.kernel, event.arch)
