@@ -13,25 +13,19 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.facts.core import (
     BARRIER,
-    BULK_STORE,
-    CHUNK,
     ELEMENT_READ,
     ELEMENT_STORED,
-    MULTICAST,
     NOT_WALKED,
     PIPELINE,
-    REMOTE,
     UNSEEN,
 )
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.replayed import REPLAY, Replay
-from cutecheck.model.dtype import dtype
-from cutecheck.model.ints import Condition, Dyn, Int
-from cutecheck.model.layout import Layout
+from cutecheck.model.ints import Condition, Int
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
-from cutecheck.source.eval.record.launches import LaunchRecorder
+from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -58,11 +52,9 @@ RECORDED = frozenset({
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
-_BYTE = dtype("uint8_t")
-_TIMES = 16  # that one element is noted at a place of a kernel
 
 
-class EventRecorder(LaunchRecorder):
+class EventRecorder(InstructionRecorder):
     """Events and calls."""
 
     def telling(self, copy: Value, barriers: str, mask: Int | None = None) -> Value:
@@ -82,18 +74,6 @@ class EventRecorder(LaunchRecorder):
     def told_by(self, copy: Value) -> str:
         """The barriers that a copy tells; empty where they are not known."""
         return self._told.get(id(copy), "")
-
-    def multicast(self, copy: Value, span: Span) -> None:
-        """A copy is made that brings its bytes to the blocks of a mask."""
-        mask = self._masks.get(id(copy))
-        if mask is None or self._events_off or self.frame is None:
-            return
-        self.clock += 1
-        where, bindings = self.frame.symbol, self.frame.bindings
-        self.calls[(span, "multicast", where, bindings)] = CallFact(
-            "multicast", span, (mask,), Unknown(MULTICAST, span), where, self.arch, bindings, (), self.clock,
-            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
-        )  # fmt: skip
 
     def called(self, m: Machine, c: Call, value: Value) -> None:
         """A function of CuTe that rules look at was called."""
@@ -210,23 +190,6 @@ class EventRecorder(LaunchRecorder):
             replay.brings(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
         self._step_noted("load", buffer, span, arguments)
 
-    def drained(self, span: Span, at: tuple[str, Expr], bytes_: Value) -> None:
-        """An instruction of TMA's own name stores shared memory from here on; how much of it may not be known."""
-        replay = self.acts()
-        if replay is not None and self.frame is not None:
-            replay.drains(span, self.frame.symbol, at, bytes_)
-        if self._events_off or self.frame is None:
-            return
-        self.clock += 1
-        where, bindings = self.frame.symbol, self.frame.bindings
-        begin = Dyn(at[1]) if at[1].constant is None else at[1].constant
-        given = begin, self._fact(bytes_, span)
-        self.calls[(span, "bulk.store", where, bindings, self.clock)] = CallFact(
-            "bulk.store", span, given, Unknown(BULK_STORE, span), where, self.arch, bindings, (), self.clock,
-             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
-            f"{self.frame.kernel}|{at[0]}",
-        )  # fmt: skip
-
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
         """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""
         replay = self.acts()
@@ -272,10 +235,6 @@ class EventRecorder(LaunchRecorder):
         if space == "smem" and self.follows_elements():
             self.one_element(t, written, span)
 
-    def follows_elements(self) -> bool:
-        """Whether elements of shared memory that are stored and read here are noted."""
-        return not self._events_off and self.in_kernel() and bool(self.buffers)
-
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
         """The first time counts, and the first since threads were held back, some times."""
         if self.frame is None:
@@ -283,57 +242,16 @@ class EventRecorder(LaunchRecorder):
         where, bindings = self.frame.symbol, self.frame.bindings
         key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
         times, last = self._elements.get(key, (0, -1))
-        if times == 0 or (last < self.held_at and times < _TIMES):
+        if times == 0 or (last < self.held_at and times < TIMES):
             what = ELEMENT_STORED if written else ELEMENT_READ
             self._of_elements((*key, times), what, span, (self._tensor(t, span),))
             self._elements[key] = times + 1, self.clock
-
-    def chunk(self, span: Span, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool) -> None:
-        """Assembly copies bytes of each thread to shared memory, asynchronously (``copied``), stores or reads them."""
-        replay = self.acts()
-        if replay is not None and self.frame is not None:
-            replay.chunk(span, self.frame.symbol, at, size, how, source, maybe)
-        if not self.follows_elements() or self.frame is None or maybe:
-            return
-        where, bindings = self.frame.symbol, self.frame.bindings
-        begin = at[1].constant if at[1].constant is not None else Dyn(at[1])
-        key = (span, CHUNK, how, where, self.frame.kernel, bindings, _FRESH.sub("#", f"{at[0]}+{at[1]}"))
-        times, last = self._elements.get(key, (0, -1))
-        if times == 0 or (last < self.held_at and times < _TIMES):
-            name = at[0].rpartition("::")[2].rpartition(".")[2]
-            bytes_ = TensorFact(name, span, "smem", Layout(size, 1), _BYTE, at[0], begin)
-            what = ELEMENT_READ if how == "read" else ELEMENT_STORED
-            self._of_elements((*key, times), what, span, (bytes_,), CHUNK, (("asynchronous", how == "copied"),))
-            self._elements[key] = times + 1, self.clock
-
-    def reaches(self, span: Span, tells: bool) -> None:
-        """Shared memory of another block of the cluster is accessed; ``tells``: and a barrier there told of it."""
-        if self._events_off or self.frame is None:
-            return
-        self.clock += 1
-        where, bindings = self.frame.symbol, self.frame.bindings
-        self.calls[(span, "remote", where, bindings)] = CallFact(
-            "remote", span, (), Unknown(REMOTE, span), where, self.arch, bindings, (), self.clock,
-            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, keywords=(("tells", tells),),
-        )  # fmt: skip
 
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back."""
         if self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
-
-    def _of_elements(
-        self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",
-        keywords: tuple[tuple[str, object], ...] = (),
-    ) -> None:  # fmt: skip
-        if self.frame is not None:
-            self.clock += 1
-            self.calls[key] = CallFact(
-                function, span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
-                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
-                keywords=keywords, block=self.block_shape(),
-            )  # fmt: skip
 
     def _step(
         self, replay: Replaying, kind: str, c: Call, tiled: Value, operands: list[Value], predicated: bool,
