@@ -63,9 +63,19 @@ __global__ void __launch_bounds__(160) NAME(const __grid_constant__ CUtensorMap 
 PLAIN = {"LOAD": "SM90_TMA_LOAD_2D::copy", "HINT": "uint64_t(0),", "ROW": "0, i * 64"}
 HELPED = {"LOAD": "fetch<SM90_TMA_LOAD>", "HINT": "", "ROW": "i * 64"}
 EXPECT = "Full::arrive_and_expect_tx(&full[stage], 8192);"
+LOADS = "LOAD(&map, &full[stage], HINT smem + stage * 4096, ROW)"
+LANES = {  # each lane brings a row of what one announces
+    "threadIdx.x == 128": "threadIdx.x < 160", EXPECT: f"if (threadIdx.x == 128) {EXPECT} __syncwarp();",
+    LOADS: "int lane = threadIdx.x - 128;\n        SM90_BULK_COPY_G2S::copy(out + (i * 32 + lane) * 128, "
+    "&full[stage], smem + stage * 4096 + lane * 128, 256)",
+}  # fmt: skip
+BULK = {"LOAD(&map": "SM90_BULK_COPY_G2S::copy(out + i * 4096", "HINT ": "", "ROW": "8192"}
 RINGS: dict[str, tuple[dict[str, str], set[str]]] = {
     "right": (PLAIN, set()),
     "helped": (HELPED, set()),
+    "bulk": (BULK, set()),
+    "bulk_by_lanes": (LANES, set()),
+    "bulk_of_other_size": (BULK | {"ROW": "4096"}, {"CUT805"}),
     "untold": ({EXPECT: "", **PLAIN}, {"CUT217"}),
     "unwaited": ({"Full::wait(&full[stage], phase);": "", **HELPED}, {"CUT212", "CUT213", "CUT217"}),
     "one_phase": ({"if (++stage == 2) { stage = 0; phase ^= 1; }": "stage ^= 1;", **PLAIN}, {"CUT217"}),
