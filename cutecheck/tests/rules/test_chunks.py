@@ -70,6 +70,7 @@ BY_WARPS = (
 ROWS = "uint32_t r[4]; rows(r, smem + (warp * 16 + lane % 16) * 64 + lane / 16 * 8)"
 PART = "auto rd = Read{}.get_slice(127 - threadIdx.x); Tensor v = make_fragment_like(rd.partition_S(s)); " \
     "copy(Read{}, rd.partition_S(s), v)"  # fmt: skip
+BY_NAME = BY_HAND.replace("fetch(", "cutlass::arch::cp_async<16>(")
 HELD, WAIT = "  __syncthreads();\n", "  wait<0>();\n"
 KERNELS: dict[str, tuple[str, dict[str, str], set[str]]] = {
     "ring": (RING, {}, set()),
@@ -83,6 +84,9 @@ KERNELS: dict[str, tuple[str, dict[str, str], set[str]]] = {
     "hand_part": (ONCE, {"FILL": BY_HAND, "TAKE": PART}, set()),
     "hand_part_unheld": (ONCE, {"FILL": BY_HAND, "TAKE": PART, HELD: ""}, {"CUT212"}),
     "hand_part_unwaited": (ONCE, {"FILL": BY_HAND, "TAKE": PART, WAIT: ""}, {"CUT213"}),
+    "name_part": (ONCE, {"FILL": BY_NAME, "TAKE": PART}, set()),
+    "name_part_unheld": (ONCE, {"FILL": BY_NAME, "TAKE": PART, HELD: ""}, {"CUT212"}),
+    "name_part_unwaited": (ONCE, {"FILL": BY_NAME, "TAKE": PART, WAIT: ""}, {"CUT213"}),
     "cute_rows": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS}, set()),
     "cute_rows_unheld": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS, HELD: ""}, {"CUT212"}),
     "cute_rows_unwaited": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS, WAIT: ""}, {"CUT213"}),
