@@ -121,6 +121,10 @@ class Event:
 ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # of shared memory, the result of a Call
 PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of what makes one
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself
+BULK_STORE = "a store by TMA"  # the result of a Call of an instruction that makes one, without tensors
+MULTICAST = "a mask of blocks"  # the result of a Call for a copy by TMA that was given one
+REMOTE = "another block's shared memory"  # the result of a Call of assembly that accesses it
+CHUNK = "chunk"  # the function of a Call of assembly that reads or stores bytes where each thread says, as an element
 UNSEEN = (
     "a function that is not followed"  # of a Call while elements of shared memory are followed: it may hold threads
 )
@@ -186,7 +190,7 @@ class Launch:
     ``origin`` attribute: ``cudaFuncSetAttribute`` allows the kernel ``smem_bytes`` of dynamic shared memory; the kernel
     is empty where it could not be told. ``guards`` are run-time conditions around the launch, ``grid`` its blocks along
     x, y, z; empty where one of them is not known. ``tried``: each time in a ``try`` of Python, which goes on where
-    the DSL or the driver refuses it.
+    the DSL or the driver refuses it. ``cluster_shape``: blocks of a cluster along x, y, z, as far as they are known.
     """
 
     kernel: str
@@ -200,6 +204,7 @@ class Launch:
     grid: tuple[Int, ...] = ()
     unbound: bool = False  # by code of the DSL that was looked at with arguments that nothing binds
     tried: bool = False
+    cluster_shape: tuple[int | None, ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -73,6 +73,7 @@ class Replay:
 
     ``threads``: those of some threads instead, one for each role, where what a kernel does is told by barriers.
     ``sure``: these threads do all that threads of the block do, and nothing that may hold them back is unknown.
+    ``seen``: so it is up to where their runs were cut, as in a loop of many passes.
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
@@ -89,3 +90,4 @@ class Replay:
     counted: bool = False
     tiles: tuple[Step, ...] = ()
     partial: bool = False
+    seen: bool = False

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 from typing import cast
 
-from cutecheck.facts import NOT_WALKED, Call, Span, Unknown
-from cutecheck.findings import Finding
+from cutecheck.facts import NOT_WALKED, Call, Event, Span, Unknown
+from cutecheck.findings import Finding, Related
 from cutecheck.model.access import WARP
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
@@ -27,10 +27,17 @@ from cutecheck.rules.derive.barriers import (
     too_few_arrivals,
     too_few_arrive,
 )
+from cutecheck.rules.derive.cluster_arrivals import (
+    blocks_of_cluster,
+    miscounted,
+    not_everywhere,
+    not_released,
+)
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import at_most, in_turns, in_warps
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
+from cutecheck.rules.derive.remote import too_early, too_late
 from cutecheck.rules.replayed import Replayed
 
 _NAMED = "mbarrier.named"
@@ -95,6 +102,11 @@ class BarrierStepMissing(Replayed):
         for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
         waited for; no thread waits for the parity of a phase that it knows to be over where the others may end the
         next one without it; some barrier is initialised; blocks of persistent kernels take several tiles.
+        In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
+        each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
+        barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of
+        another block is reached (an arrival there, a multicast, ``st.shared::cluster``, ``st.async``) all blocks have
+        met, and they meet after it, or a barrier there is waited for.
 
     Why
         All of it compiles. A wait whose barrier nobody tells never ends; one for a phase that is over ends at once, and
@@ -162,6 +174,7 @@ class BarrierStepMissing(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        yield from self._of_cluster(call, context)
         if not call.function.startswith("mbarrier."):
             return
         if call.function.startswith(_NAMED):
@@ -172,17 +185,53 @@ class BarrierStepMissing(Replayed):
             yield from self._of_array(mine, call, context)
 
     def _of_array(self, mine: Barriers, call: Call, context: Context) -> Iterable[Finding]:
-        threads = threads_of_block(call, context)
+        threads, blocks = threads_of_block(call, context), blocks_of_cluster(call, context)
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
-            too_few_of_all(mine, threads), initialised_twice(mine),
+            too_few_of_all(mine, threads), initialised_twice(mine), not_everywhere(mine, blocks),
+            miscounted(mine, threads, blocks),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found
                 yield self.finding(
                     at.span, message, label=label, help=advice, enclosing=at.enclosing, arch=call.arch
                 )  # fmt: skip
+
+    def _of_cluster(self, at: Call | Event, context: Context) -> Iterable[Finding]:
+        """Other blocks' shared memory, before they have started, or after they may have ended."""
+        if too_early(at, context):
+            yield self.finding(
+                at.span,
+                "this reaches shared memory of other blocks of the cluster, and nothing before it waits for them: they "
+                "need not have started, nor have initialised their barriers",
+                label="no cluster_sync() before",
+                help="cluster_sync() (cluster_arrive_relaxed, cluster_wait) after the barriers are initialised",
+                enclosing=at.enclosing, arch=at.arch,
+            )  # fmt: skip
+        if too_late(at, context):
+            yield self.finding(
+                at.span,
+                "this reaches shared memory of other blocks of the cluster, and nothing after it waits for them: a "
+                "block may have ended, or not see what was written",
+                label="no cluster_sync() after", help="cluster_sync() before what was written is read, and at the end",
+                enclosing=at.enclosing, arch=at.arch, severity="warning",
+            )  # fmt: skip
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._of_cluster(event, context)
+        wait = not_released(event, context)
+        if wait is not None:
+            yield self.finding(
+                event.span,
+                "this load goes to other blocks of the cluster, too, and none of them says that its stage is free: the "
+                "wait before it is for threads of this block alone",
+                label="other blocks may still read there",
+                help="let the consumers arrive at the empty barriers of all blocks that write to their shared memory "
+                "(ClusterBarrier::arrive(cta_id)), and count the arrivals of all blocks",
+                related=[Related(wait.span, "waits for this block")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
 
     def _named(self, call: Call, context: Context) -> Iterable[Finding]:
         """A barrier of the hardware that the block, or one role of it, comes to, for another number of threads."""

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.chunks import unwaited
 from cutecheck.rules.derive.early import read_early, stored_over
 from cutecheck.rules.derive.some_threads import missed_wait
 from cutecheck.rules.derive.uses import uses_of
@@ -24,7 +25,8 @@ class CpAsyncNotWaited(Replayed):
         and the tile of each later pass has been waited for, also in the last passes, which copy no more, and after the
         loop. Kernels that read in a loop what they fill in one are run pass by pass, at numbers of cutecheck's
         choice, as far as what they do is known: no tile is read before its group has been waited for; one that TMA
-        brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. Before other
+        brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. ``cp.async``
+        and ``ldmatrix`` in assembly of the program's own count by the bytes that each thread names. Before other
         stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
 
     Why
@@ -117,6 +119,23 @@ class CpAsyncNotWaited(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        yield from self._by_bytes(call, context)
+
+    def _by_bytes(self, read: Call | Event, context: Context) -> Iterable[Finding]:
+        """One of the two accesses is by assembly, or of a single element."""
+        found = unwaited(read, context)
+        if found is not None:
+            mine, filled = found
+            yield self.finding(
+                read.span,
+                f"`{mine.name}` is read where cp.async copies to, and nothing has waited for it: the data need not be "
+                "there",
+                label=f"filled at line {filled.at.span.line}, no wait since",
+                help="put cp_async_wait<N>() before the barrier",
+                related=[Related(filled.at.span, "filled asynchronously here")],
+                enclosing=read.enclosing,
+                arch=read.arch,
+            )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for use in uses_of(event):
@@ -132,3 +151,4 @@ class CpAsyncNotWaited(Replayed):
                     arch=event.arch,
                 )
                 return
+        yield from self._by_bytes(event, context)

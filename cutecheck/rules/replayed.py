@@ -257,7 +257,7 @@ def _roots(spans: set[Span], call: Call, context: Context) -> set[object]:
 
 
 def _reported(context: Context) -> set[str]:
-    steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait"))
+    steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait", "bulk.store"))
     return {*(e.span.path for e in context.facts.events), *steps}
 
 

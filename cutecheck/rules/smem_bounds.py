@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
+from cutecheck.facts import Call, Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Condition, Dyn, Int, Sym, as_expr, known_value
@@ -24,6 +24,7 @@ from cutecheck.rules.derive.lanes import neighbours
 from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.outside import room_in
 from cutecheck.rules.derive.places import placed
+from cutecheck.rules.derive.scratch import overwritten
 from cutecheck.rules.partition_rounds_up import extents
 from cutecheck.rules.replayed import Replayed
 
@@ -36,7 +37,9 @@ class SmemOutOfBounds(Replayed):
         lie in the array, or in the dynamic shared memory that the launch asks for. In kernels that are run pass by
         pass (by one path for all threads): no copy or MMA takes a slice that its tensor does not have, stage 3 of 3,
         or a stage behind the end of the array, and none reads a tile of which a part has been overwritten by a tensor
-        that lies half over its own.
+        that lies half over its own; so are kernels without loops where two tensors lie so. No single element is read
+        that threads have stored, and another tensor's copy has overwritten since, of an array that starts elsewhere
+        than that tensor and has another type.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -102,6 +105,20 @@ class SmemOutOfBounds(Replayed):
         }
         """,
     )
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        lost = overwritten(call, context)
+        if lost is not None:
+            yield self.finding(
+                call.span,
+                f"an element of shared memory is read that was stored at line {lost.stored.span.line}, and "
+                f"`{lost.name}` has been copied over it since: the two lie over one another",
+                label=f"overwritten at line {lost.copied.span.line}",
+                help="start each array behind the last byte of the one before it, and allocate the bytes of both",
+                related=[Related(lost.stored.span, "stored here"), Related(lost.copied.span, "copied over it here")],
+                enclosing=call.enclosing, arch=call.arch,
+            )  # fmt: skip
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if not open_limits(event, context):

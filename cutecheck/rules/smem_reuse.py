@@ -52,7 +52,8 @@ class SmemReuseWithoutBarrier(Replayed):
         one place and then lets other threads read it, there is a barrier after the read, too: the next pass writes
         there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of other warps have
         stored or copied since the last barrier, or stored that these have read, in the pass before of a loop either;
-        nor copied that these have stored. A loop that writes stages and lets other threads read them has a barrier. Run
+        nor copied that these have stored; nor are bytes that ``cp.async``, ``ldmatrix`` or ``stmatrix`` of assembly
+        access. A loop that writes stages and lets other threads read them has a barrier. Run
         pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait
         for it; and TMA fills none of which another thread has not said, by a barrier that was waited for, that its
         reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for); threads

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Dyn, known_value
+from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
@@ -159,7 +159,7 @@ class TilePastEnd(Replayed):
             if by is None or not isinstance(extent, (int, Dyn)) or "xyz".index(by[0][-1]) >= len(launches[0].grid):
                 continue
             most, blocks = known_value(extent), known_value(launches[0].grid["xyz".index(by[0][-1])])
-            if most is None or blocks is None or (blocks - 1) * by[1] < most:
+            if most is None or blocks is None or (blocks - 1) * by[1] < most or _begins_by(by[0], tensor):
                 continue
             return self.finding(
                 event.span,
@@ -172,3 +172,9 @@ class TilePastEnd(Replayed):
                 arch=event.arch,
             )
         return None
+
+
+def _begins_by(index: str, tensor: TensorFact) -> bool:
+    """Whether the whole tensor begins elsewhere in each block, or where is not known: it has no tiles of others."""
+    start = tensor.root_start_bits
+    return start is None or any(v.name == index for v in as_expr(start).variables())

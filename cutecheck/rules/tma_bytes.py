@@ -13,7 +13,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.announced import ADDS, EXPECTS, announced_bytes, announcements, brought_by, bytes_by
 from cutecheck.rules.derive.protocol import BY_TMA, expected, fills, in_pairs, pipelines, stage_bytes
-from cutecheck.rules.derive.told import bytes_of, told
+from cutecheck.rules.derive.told import by_same_threads, bytes_of, told
 
 
 class TmaTransactionBytes(Rule):
@@ -128,7 +128,7 @@ class TmaTransactionBytes(Rule):
         expected = [announced_bytes(c) for c in group.calls]
         brought = [bytes_by(e) for e in group.loads]
         guards = {g for c in group.calls for g in c.guards}
-        if None in expected or None in brought or any(not set(e.guards) <= guards for e in group.loads):
+        if None in expected or None in brought or not all(by_same_threads(e, guards) for e in group.loads):
             return
         if len(group.calls) > 1 or call.function in ADDS:
             return  # the copies between the announcements are not known, or all follow the last; or not all announced

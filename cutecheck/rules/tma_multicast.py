@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.masks import astray
 from cutecheck.rules.tma_box import tensor_map_of
 
 
@@ -18,7 +19,9 @@ class TmaMulticast(Rule):
 
     What it checks
         The number of CTAs that a multicast copy was built for divides the number of CTAs of the cluster that the kernel
-        is launched with.
+        is launched with. Of a mask that is computed from the block's place in the cluster, or a constant: it names the
+        block itself, no block that the cluster lacks, none that needs another tile (its coordinates are computed from
+        other block indices), and as many as the copy was built for.
 
     Why
         Each CTA brings its part of the tile for the others. In a smaller cluster some parts never arrive: the barrier
@@ -121,3 +124,18 @@ class TmaMulticast(Rule):
                     arch=event.arch,
                 )
                 return
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        found = astray(call, context) if call.function == "multicast" else None
+        if found is None:
+            return
+        event, wrong = found
+        yield self.finding(
+            call.span,
+            f"block {wrong.rank} of the cluster copies with the mask {wrong.mask:#x}, {wrong.why}",
+            label=f"mask {wrong.mask:#x} in block {wrong.rank}",
+            help="name the blocks that share the tile, this one among them: those of its row for what the row shares",
+            enclosing=event.enclosing,
+            arch=event.arch,
+            confidence="heuristic",
+        )

@@ -9,10 +9,8 @@ from typing import cast
 from cutecheck.facts import Call, Event
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.drains import Store, store_of, written_before
 from cutecheck.rules.derive.protocol import cut_short, inside
-from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
-from cutecheck.rules.derive.waits import overlaps
 from cutecheck.rules.replayed import Replayed
 
 _FENCE = re.compile(r"fence_proxy|fence_view|tma_store_fence|proxy_fence|fence_async|async_fence|^fence$|_fence$")
@@ -53,7 +51,9 @@ class TmaStoreNotOrdered(Replayed):
         (``tma_store_fence``, ``fence_view_async_shared``, ``fence_proxy``); after the store a group is committed
         (``tma_store_arrive``, ``cp_async_bulk_commit_group``, ``producer_commit`` of a ``PipelineTmaStore``) and
         something waits for it; in a loop that writes there again, the loop waits. Where a kernel can be run thread by
-        thread: nothing is written that a TMA store may still read, by the wait of its thread and a barrier after it.
+        thread, if only its first passes: nothing is written that a TMA store may still read, by the wait of its thread
+        and a barrier after it (``__syncwarp()`` among the lanes of a warp). Stores by ``SM90_TMA_STORE_2D::copy`` and
+        by assembly count as those of CuTe's copies do.
 
     Why
         TMA reads shared memory through another proxy: without the fence it may store what was there before. A block
@@ -73,9 +73,9 @@ class TmaStoreNotOrdered(Replayed):
         tma_store_wait<0>();
 
     Assumptions
-        Fences, commits and waits under conditions count as made; of writes only copies are known. A last store that
-        nothing waits for is a note: what CUDA's guide asks for, it seldom shows. A file that was not
-        walked to its end is not judged.
+        Fences, commits and waits under conditions count as made; of writes copies are known, and stores of single
+        elements. A last store that nothing waits for is a note: what CUDA's guide asks for, it seldom shows. A file
+        that was not walked to its end is not judged.
 
     Fix
         Write, fence, barrier, store, commit, wait.
@@ -100,45 +100,39 @@ class TmaStoreNotOrdered(Replayed):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if not event.kernel or not _stores(event) or cut_short(context, event):
+        yield from self._of(event, context)
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        yield from self._of(call, context)
+
+    def _of(self, at: Event | Call, context: Context) -> Iterable[Finding]:
+        store = store_of(at) if at.kernel else None
+        if store is None or cut_short(context, at):
             return
-        use = next((u for u in uses_of(event) if not u.written), None)
-        if use is None:
-            return
-        steps = _steps(context).get((event.kernel, event.arch), [])
-        fault = _not_fenced(use, steps, context) or _not_waited(use, steps, context)
+        steps = _steps(context).get((at.kernel, at.arch), [])
+        fault = _not_fenced(store, steps, context) or _not_waited(store, steps, context)
         if fault is not None:
             message, label, advice, related = fault
             ends = not related and "end" in message
             yield self.finding(
-                event.span, message, label=label, help=advice, related=related, enclosing=event.enclosing,
-                arch=event.arch, severity="note" if ends else None,
+                at.span, message, label=label, help=advice, related=related, enclosing=at.enclosing,
+                arch=at.arch, severity="note" if ends else None,
             )  # fmt: skip
 
 
 _Fault = tuple[str, str, str, list[Related]] | None
 
 
-def _stores(event: Event) -> bool:
-    atom = atom_of_event(event)
-    return event.kind == "copy" and atom is not None and ("TMA_STORE" in atom.op or "TMA_REDUCE" in atom.op)
-
-
-def _by_threads(use: Use) -> bool:
-    atom = atom_of_event(use.event)
-    return use.written and not (atom is not None and "TMA" in atom.op)
-
-
-def _not_fenced(use: Use, steps: list[Call], context: Context) -> _Fault:
-    written = [u for u in order(context).before(use) if _by_threads(u) and overlaps(u, use)]
-    written = [u for u in written if not exclusive(u.event, use.event)]
+def _not_fenced(store: Store, steps: list[Call], context: Context) -> _Fault:
+    written = list(written_before(store, context))
     if not written:
         return None
-    last = written[-1].event
-    if any(_FENCE.search(s.function) and last.order < s.order < use.event.order for s in steps):
+    last = written[-1].at
+    if any(_FENCE.search(s.function) and last.order < s.order < store.at.order for s in steps):
         return None
     return (
-        f"TMA stores `{use.tensor.name}`, which threads have written before, and no fence between the proxies comes "
+        f"TMA stores `{store.name}`, which threads have written before, and no fence between the proxies comes "
         "between: it may store what was there before",
         f"written at line {last.span.line}, no fence since",
         "put tma_store_fence() (cute.arch.fence_proxy, fence_view_async_shared) between the writes and the barrier",
@@ -146,33 +140,30 @@ def _not_fenced(use: Use, steps: list[Call], context: Context) -> _Fault:
     )
 
 
-def _not_waited(use: Use, steps: list[Call], context: Context) -> _Fault:
-    later = [s for s in steps if s.order > use.event.order]
+def _not_waited(store: Store, steps: list[Call], context: Context) -> _Fault:
+    later = [s for s in steps if s.order > store.at.order]
     commits = [s for s in later if _COMMIT.search(s.function)]
     waits = [s for s in later if _WAIT.search(s.function)]
     if not waits:
         return (
-            f"nothing waits for the TMA store of `{use.tensor.name}`: the block may end while its shared memory is "
-            "read",
+            f"nothing waits for the TMA store of `{store.name}`: the block may end while its shared memory is read",
             "no wait after it", "commit, and wait before the block ends (tma_store_wait<0>, cp_async_bulk_wait_group)",
             [],
         )  # fmt: skip
     if not commits:
         return (
-            f"nothing commits the TMA store of `{use.tensor.name}`: the wait for groups does not wait for it",
+            f"nothing commits the TMA store of `{store.name}`: the wait for groups does not wait for it",
             "no commit after it", "commit it (tma_store_arrive, cp_async_bulk_commit_group)",
             [Related(waits[0].span, "waits for groups")],
         )  # fmt: skip
-    for write in order(context).before(use):
-        common = [x for x in use.event.loops if x in write.event.loops]
-        if not common or not _by_threads(write) or not overlaps(write, use):
-            continue
-        if not any(_WAIT.search(s.function) for s in inside(common[-1], steps)):
+    for write in written_before(store, context):
+        common = [x for x in store.at.loops if x in write.at.loops]
+        if common and not any(_WAIT.search(s.function) for s in inside(common[-1], steps)):
             return (
-                f"TMA stores `{use.tensor.name}` in a loop that writes there again, and does not wait: the next pass "
+                f"TMA stores `{store.name}` in a loop that writes there again, and does not wait: the next pass "
                 "may overwrite what is still read",
-                f"written at line {write.event.span.line} in each pass", "wait in the loop, before it writes again",
-                [Related(write.event.span, "written here")],
+                f"written at line {write.at.span.line} in each pass", "wait in the loop, before it writes again",
+                [Related(write.at.span, "written here")],
             )  # fmt: skip
     return None
 

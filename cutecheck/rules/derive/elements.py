@@ -10,9 +10,9 @@ from math import prod
 from typing import cast
 
 from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, UNSEEN
+from cutecheck.facts.core import BARRIER, CHUNK, UNSEEN
 from cutecheck.model.expr import Expr, Var
-from cutecheck.model.ints import Dyn, as_expr, known_value
+from cutecheck.model.ints import Dyn, Int, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
@@ -24,7 +24,8 @@ from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.uses import Use, of_threads, order, places_of
 
 _MOST = 256  # values of the other variables of an index, together
-_WARP = 32
+_WARP, _BYTE = 32, 8
+_ROW = 16  # bytes
 _NAMED = "mbarrier.named"
 _COUNTER = "iteration#"  # what counts the passes of a loop that has a counter of its own
 _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
@@ -57,6 +58,13 @@ class Access:
     @property
     def order(self) -> int:
         return self.at.order
+
+    @property
+    def size(self) -> int | None:
+        """Bytes of one that assembly accesses, whose place counts in bytes."""
+        if not isinstance(self.at, Call) or self.at.function != CHUNK or not isinstance(self.tensor.layout, Layout):
+            return None
+        return known_value(cast("Int", self.tensor.layout.shape))
 
     def moves(self) -> bool:
         """The place may be another in the next pass of a loop."""
@@ -118,7 +126,12 @@ def _alike(first: Access, then: Access) -> bool:
         return False
     a, b = first.tensor, then.tensor
     one_root = a.root_layout == b.root_layout if first.use is None and then.use is None else _starts_alike(a, b)
-    if a.dtype != b.dtype or not one_root:
+    if first.size is not None or then.size is not None:
+        units = [t.dtype.bits if t.dtype is not None else None for t in (a, b)]
+        one_root, same = _starts_alike(a, b), all(u and int(u) % _BYTE == 0 for u in units)
+    else:
+        same = a.dtype == b.dtype
+    if not same or not one_root:
         return False
     if any(x.span == y.span and x.negated != y.negated for x in first.at.guards for y in then.at.guards):
         return False
@@ -148,7 +161,7 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
     shared = {v.name for v in _expr(first.tensor).variables()} & {v.name for v in _expr(then.tensor).variables()}
     for same in _all({name: values for name, values in ranges.items() if name in shared}):
         still = {**ranges, **{name: range(value, value + 1) for name, value in same.items()}}
-        used, written = _places(read, threads, still), _places(store, threads, still)
+        used, written = (_places(x, threads, still, _unit(first, then)) for x in (read, store))
         if used is None or written is None:
             return False
         owners: dict[int, set[int]] = {}
@@ -192,7 +205,16 @@ def _counts(v: Var, at: Call | Event) -> bool:
     return lo is not None and hi is not None and any(x.trips == (hi - lo) // v.domain.step + 1 for x in at.loops)
 
 
-def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int, set[int]] | None:
+def _unit(first: Access, then: Access) -> int:
+    """Bytes of what is counted, where assembly accesses bytes: elements of the other, or all that it accesses."""
+    sizes = [x.size for x in (first, then)]
+    if sizes == [_ROW, _ROW]:
+        return _ROW
+    others = [x.tensor.dtype for x, size in zip((first, then), sizes, strict=True) if size is None]
+    return int(others[0].bits or 0) // _BYTE if others and others[0] is not None else 1
+
+
+def _places(access: Access, threads: int, ranges: dict[str, range], unit: int) -> dict[int, set[int]] | None:
     """The elements of each thread that comes; None where they are not numbers."""
     come = might(inner(access.at.guards), threads)
     if access.use is not None:
@@ -201,7 +223,11 @@ def _places(access: Access, threads: int, ranges: dict[str, range]) -> dict[int,
     offset = _expr(access.tensor)
     own = {v.name: ranges[v.name] for v in offset.variables() if v.name != THREAD}
     try:
-        return {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
+        found = {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
+        if access.size is None:
+            return found
+        more = range(0, access.size, unit)
+        return {t: {(x + byte) // unit for x in places for byte in more} for t, places in found.items()}
     except (KeyError, ZeroDivisionError, ValueError):
         return None
 

@@ -107,12 +107,15 @@ def steps(context: Context) -> dict[str, list[Call]]:
         found: dict[str, list[Call]] = {}
         meant = [c for c in context.facts.calls if isinstance(c.result, Unknown) and c.result.reason == "a barrier"]
         followed = {name_of(c.enclosing) for c in meant} - {*_WAITS, *COMMITS}
+        commits = {name_of(c.enclosing) for c in meant if c.function in COMMITS[:-1]}
         for call in meant:
             inner = name_of(call.enclosing)
             if call.function in ("barrier", "commit") and inner in (*_WAITS, *COMMITS):
                 continue  # the assembly of a function that was counted where it is called
             if call.function in followed and call.function not in (*_WAITS, *COMMITS):
                 continue  # a helper with a wait in its name: what it calls is counted
+            if call.function == COMMITS[-1] and call.function in commits:
+                continue  # a helper of this name: its assembly is counted
             if "wait" in call.function or call.function in COMMITS or in_assembly(call):
                 found.setdefault(call.arch, []).append(call)
         for calls in found.values():

@@ -17,6 +17,7 @@ from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
+from cutecheck.rules.derive.role_loads import staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
 
@@ -55,7 +56,7 @@ _Held = tuple[_Fill, Part]  # registers hold a part of a tile
 
 class _Run:
     def __init__(self, replay: Replay) -> None:
-        self.replay = replay
+        self.replay = replace(replay, steps=staged(replay.steps))
         self.faults: list[Fault] = []
         self.now: dict[Key, _Fill] = {}
         self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
@@ -113,7 +114,7 @@ class _Run:
         after = next(iter(self.replay.steps[at + 1 : at + 2]), None)
         if after is None or after.kind != "call" or name_of(after.enclosing) != step.function:
             return False
-        return step.function not in COMMITS and (step.function not in _WAITS or after.function in _WAITS)
+        return step.function not in COMMITS[:-1] and (step.function not in _WAITS or after.function in _WAITS)
 
     def _call(self, step: Step, at: int) -> None:
         if step.function in COMMITS:

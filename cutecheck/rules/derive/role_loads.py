@@ -6,10 +6,12 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
+from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Place, Step, Thread
 
 Barrier = tuple[str, int]
 Key = tuple[str, tuple[int, int]]
+_AT = {"load": 1, "drain": 0}  # which operand of a copy by TMA is in shared memory
 _UNNAMED = "tma"  # a load whose barrier is not known by name
 
 
@@ -31,7 +33,10 @@ def told_after(steps: tuple[Step, ...]) -> dict[int, Barrier | None]:
 
 
 def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
-    """Loads by assembly say where they begin: they fill the stage that something reads, or up to the next load."""
+    """Loads by assembly say where they begin: they fill the stage that something reads, or up to the next load.
+
+    Stores are of the stage that something fills.
+    """
     every = [s for t in threads for s in t.steps]
     if not any(_open(s) for s in every):
         return threads
@@ -47,28 +52,53 @@ def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
     return tuple(replace(t, steps=steps) for t, steps in found)
 
 
+def staged(steps: tuple[Step, ...]) -> tuple[Step, ...]:
+    """Bytes that assembly copies or reads are a part of the stage that a tensor has there; of none: by hand."""
+    if not any(s.function == CHUNK for s in steps):
+        return steps
+    known: dict[str, dict[tuple[int, int], Place]] = defaultdict(dict)
+    for place in (p for s in steps if s.kind in ("copy", "gemm") and s.function != CHUNK for p in s.places):
+        if place.space == "smem" and place.root != (0, 0) and place.bits[0] < place.bits[1]:
+            known[place.buffer].setdefault(place.bits, place)
+    return tuple(_staged(s, known) if s.function == CHUNK else s for s in steps)
+
+
+def _staged(step: Step, known: dict[str, dict[tuple[int, int], Place]]) -> Step:
+    at = next(i for i, p in enumerate(step.places) if p.space == "smem")
+    mine = step.places[at]
+    around = [p for (lo, hi), p in known[mine.buffer].items() if lo <= mine.bits[0] and mine.bits[1] <= hi]
+    if not around:
+        return replace(step, kind="element", places=(mine,))
+    of = min(around, key=lambda p: p.bits[1] - p.bits[0])
+    place = replace(mine, bits=of.bits, root=of.root, view=of.view)
+    return replace(step, places=(*step.places[:at], place, *step.places[at + 1 :]))
+
+
 def by_assembly(step: Step) -> bool:
-    """A load or product of the program's own assembly: no tensor says what it is of."""
+    """A load, store or product of the program's own assembly: no tensor says what it is of."""
     return _open(step) or (step.kind == "gemm" and not step.places[-1].buffer)
 
 
 def _open(step: Step) -> bool:
-    return step.kind == "load" and step.places[1].root == (0, 0)
+    return step.kind in _AT and step.places[_AT[step.kind]].root == (0, 0)
 
 
 def _filled(step: Step, reads: dict[str, set[tuple[int, int]]], starts: dict[str, set[int]]) -> Step:
-    place = step.places[1]
+    at = _AT[step.kind]
+    place = step.places[at]
     lo, hi = place.bits
     within = sorted(((b - a, (a, b)) for a, b in reads[place.buffer] if a <= lo < b and hi <= b))
     every = sorted(starts[place.buffer])
     if within:
         bits = within[0][1]
+    elif hi < lo and step.kind == "drain":
+        bits = (lo, lo + 1)
     elif hi < lo:
         gaps = [b - a for a, b in pairwise(every)]
         bits = (lo, lo + (min(gaps) if gaps else 1))
     else:
         bits = place.bits
-    return replace(step, places=(step.places[0], replace(place, bits=bits), *step.places[2:]))
+    return replace(step, places=(*step.places[:at], replace(place, bits=bits), *step.places[at + 1 :]))
 
 
 def in_parts(threads: tuple[Thread, ...]) -> set[Key]:
@@ -98,4 +128,4 @@ def holds(key: Key, other: Key) -> bool:
     return key == other or (buffer == another and lo <= low < high <= hi)
 
 
-__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "told_after"]
+__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "staged", "told_after"]

@@ -44,6 +44,7 @@ class _Block:
         self.late = late
         self.passed = False  # such waits are made
         self.sure = replay.sure
+        self.seen = replay.sure or replay.seen
         self.partial = replay.partial
         self.counted = replay.counted
         self.memory = Memory()
@@ -100,6 +101,8 @@ class _Block:
                     if not w.thread.complete:
                         return self.faults  # what it does next is not known
                     self._arrive_now(i, w)
+            if not moved and self._warps():
+                continue
             if not moved and self.together and any(w.at < len(w.thread.steps) and self._ahead(w) for w in self.workers):
                 self.together = False  # they part somewhere
             elif not moved and not self._pass() and not self._met():
@@ -107,6 +110,24 @@ class _Block:
                     self._count()
                 self._never_opens()
                 return self.faults
+
+    def _warps(self) -> bool:
+        """Nobody goes on: lanes that came to ``__syncwarp()`` do, first those of warps of which all came there."""
+        here = [w for w in self.workers if w.at < len(w.thread.steps)]
+        meeting: dict[int, list[Worker]] = defaultdict(list)
+        for w in here:
+            if w.thread.steps[w.at].kind == "warp":
+                meeting[w.thread.number // _WARP].append(w)
+        going = {n: sum(w.thread.number // _WARP == n for w in here) for n in meeting}
+        whole = [lanes for n, lanes in meeting.items() if len(lanes) == going[n]]
+        for lanes in whole or meeting.values():
+            both: Clock = {}
+            for w in lanes:
+                learn(both, w.clock)
+            for w in lanes:
+                learn(w.clock, both)
+                w.at += 1
+        return bool(meeting)
 
     def _pass(self) -> bool:
         """Nobody goes on: threads go past barriers whose last phase is the one that they wait for, which they knew."""
@@ -140,7 +161,7 @@ class _Block:
         """One step; False where the thread waits."""
         if step.kind != "load":
             self._arrive_now(me, w)
-        if meets_all(step):
+        if meets_all(step) or step.kind == "warp":
             return False
         if step.kind == "barrier":
             return self._at_barrier(me, w, step)
@@ -187,7 +208,7 @@ class _Block:
         for place, how, written in uses:
             phase = w.expecting if how == "load" else None
             clash = self.memory.used(me, w.clock, step, place, how, written, phase)
-            if clash is None or not self.sure or step.maybe:
+            if clash is None or not self.seen or step.maybe:
                 continue
             other = clash.access
             if clash.first:

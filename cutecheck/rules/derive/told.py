@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import cast
 
-from cutecheck.facts import Call, Event
+from cutecheck.facts import Call, Event, Guard
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import ADDS, BY_ASSEMBLY, announced_bytes, array_of, bytes_by, is_load
@@ -120,7 +120,7 @@ def bytes_of(one: Told) -> list[int] | None:
     around, guards = one.call.loops, set(one.call.guards)
     for load in one.loads:
         brought = bytes_by(load)
-        if brought is None or load.loops[: len(around)] != around or not set(load.guards) <= guards:
+        if brought is None or load.loops[: len(around)] != around or not by_same_threads(load, guards):
             return None
         for loop in load.loops[len(around) :]:
             if loop.trips is None:
@@ -130,4 +130,13 @@ def bytes_of(one: Told) -> list[int] | None:
     return found
 
 
-__all__ = ["Told", "bytes_of", "told"]
+def by_same_threads(load: Call | Event, guards: set[Guard]) -> bool:
+    """Whether a load is made wherever its bytes are announced, one without tensors by no other threads, too.
+
+    Each lane of a warp may bring a part of its own of what one announces.
+    """
+    mine = set(load.guards)
+    return mine == guards if isinstance(load, Call) else mine <= guards
+
+
+__all__ = ["Told", "by_same_threads", "bytes_of", "told"]

@@ -78,7 +78,11 @@ class Order:
 
     def waited(self, use: Use) -> int:
         """When the last wait before this access was reached, for copies or for a barrier; -1 for none."""
-        return _last_before(self.waits.get(use.event.arch, []), use.event.order)
+        return self.waited_at(use.event.arch, use.event.order)
+
+    def waited_at(self, arch: str, when: int) -> int:
+        """When the last wait before a time was reached; -1 for none."""
+        return _last_before(self.waits.get(arch, []), when)
 
 
 def _last_before(times: list[int], when: int) -> int:
@@ -327,6 +331,6 @@ def _by_thread(use: Use) -> tuple[set[int], list[int]] | None:
     return found, starts
 
 
-def exclusive(a: Event, b: Event) -> bool:
+def exclusive(a: Event | Call, b: Event | Call) -> bool:
     """Two branches of one condition."""
     return any(x.span == y.span and x.negated != y.negated for x in a.guards for y in b.guards)

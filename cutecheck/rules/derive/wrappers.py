@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Protocol
 
 WAITS = ("cp_async_wait", "cp_async_wait_group")
-COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last is inline assembly
+COMMITS = ("cp_async_fence", "cp_async_commit_group", "commit")  # the last: by assembly
+_KNOWN = (*WAITS, *COMMITS[:-1])  # whose assembly is not noted
 
 
 class Reached(Protocol):
@@ -27,7 +28,7 @@ def wrapping(calls: Sequence[Reached]) -> set[int]:
     found: set[int] = set()
     for at in range(len(calls) - 2, -1, -1):
         name, inner = calls[at].function, calls[at + 1]
-        if name in (*WAITS, *COMMITS) or short(inner.enclosing) != name:
+        if name in _KNOWN or short(inner.enclosing) != name:
             continue
         if at + 1 in found or inner.function in (*WAITS, *COMMITS):
             found.add(at)

@@ -5,18 +5,16 @@ A function around one such instruction says nothing of its own: it is a step of 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn, div, mod
+from cutecheck.model.ints import Dyn, div, known_value, mod
 from cutecheck.source.cpp import barriers, pipelines
-from cutecheck.source.cpp.lower.instructions import PRODUCTS, SPECIAL
+from cutecheck.source.cpp.around import SILENT, as_step
+from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, REMOTE, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses
 from cutecheck.source.eval.intrinsics import cuda, warps
-from cutecheck.source.eval.scope import Frame
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.values import Pointer, Scalar, Value
 
@@ -26,6 +24,7 @@ if TYPE_CHECKING:
 
 _BARRIER = 8  # bytes
 _WARP = 32
+_ROW, _SIZE = 16, 2  # bytes of a matrix's row; the operand of cp.async that says how many
 _RESERVED = 8  # barriers of the hardware that CUTLASS does not count
 # how an operation is noted, how often each thread that comes there arrives, and each warp once its MMAs are done
 _NOTED: dict[str, tuple[str, int | None, int | None]] = {
@@ -36,7 +35,6 @@ _NOTED: dict[str, tuple[str, int | None, int | None]] = {
 _TELLS = {"arrive_expect": "arrive_and_expect_tx", "expect": "mbarrier_expect_tx"}
 _REGISTERS = {"more_registers": "warpgroup_reg_alloc", "fewer_registers": "warpgroup_reg_dealloc"}
 _INDICES = {"tid": "threadIdx", "ctaid": "blockIdx", "ntid": "blockDim", "nctaid": "gridDim"}
-_SILENT = ("mapa", "elect", "other", *SPECIAL)
 
 
 def operations(m: Machine, node: ir.Opaque, env: Env) -> bool:
@@ -59,14 +57,14 @@ def escapes(m: Machine, values: list[Value], span: Span) -> None:
 def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
     values = [Unknown("an operand of assembly", node.span) if e is None else m.eval(e, env) for e in one.operands]
     replay = m.recorder.acts()
-    if one.name in _SILENT:
+    if one.name in SILENT:
         if one.name == "other":
             return True
         _set(m, one, _given(m, one.name, values), env, node.span)
         return True
     hidden = pipelines.inside(m)
     classed = hidden or _of_a_class(m)
-    with _as_step(m, node) as (span, around):
+    with as_step(m, node.span) as (span, around):
         if replay is not None:
             replay.known.add(node.span)
         if one.name in _REGISTERS:
@@ -82,18 +80,34 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
             if replay is not None:
                 _product(m, one, values, span)
             return True
+        if one.name in REMOTE:
+            m.recorder.reaches(span, one.name == "remote_told")
+            if one.name == "remote_told":
+                m.recorder.barrier("escapes", barriers.NOWHERE, span, ())
+            return one.name != "remote_told"
+        if one.name in CHUNKS:
+            _chunk(m, one, values, span)
+            return True
+        if one.name == "store":
+            at = shared_addresses.place(values[0]) if not isinstance(values[0], Pointer) else None
+            if at is not None:
+                m.recorder.drained(span, at, m.dialect.to_model(values[1]) if len(values) > 1 else None)
+            return True
         if one.name in ("sync", "named_arrive"):
             if not classed:
                 _hardware(m, one, values, span)
             return True
-        known = _at_barrier(m, one, values, span, hidden)
+        to = None if one.to is None else m.eval(one.to, env)
+        known = _at_barrier(m, one, values, span, hidden, to)
     m.recorder.synchronises(m, "asm.mbarrier_wait" if one.name == "wait" else "asm.mbarrier", [], node.span)
     if known and one.name == "wait" and replay is not None and one.result is not None:
         _set(m, one, Scalar(1, "uint32_t"), env, node.span)  # the run goes on when the phase is over
     return known
 
 
-def _at_barrier(m: Machine, one: ir.Operation, values: list[Value], span: Span, hidden: bool) -> bool:
+def _at_barrier(
+    m: Machine, one: ir.Operation, values: list[Value], span: Span, hidden: bool, to: Value = None
+) -> bool:  # fmt: skip
     """Note a step; one of a pipeline is none of the kernel's."""
     found = _place(m, values[one.name == "load"], span)
     if found is None or (one.maybe and one.name != "arrive"):
@@ -114,7 +128,10 @@ def _at_barrier(m: Machine, one: ir.Operation, values: list[Value], span: Span, 
         arrivals, given = 0, ()
     if one.far or one.maybe:
         arrivals, commits = None, None if commits is None else 0
-    m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits)
+    block = () if to is None or kind != "arrive" else (m.dialect.to_model(to),)
+    if shared_addresses.is_far(values[0]) and m.recorder.acts() is not None and kind == "arrive":
+        block = (1,)  # another one than the first, whose run this is
+    m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits, block)
     if one.name in _TELLS:
         m.recorder.synchronises(m, _TELLS[one.name], values[1:], span)
     return True
@@ -133,6 +150,19 @@ def _product(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> 
         return
     of = [(found[0], value) for value in values if len(found := shared_addresses.buffers(value)) == 1]
     replay.multiplies(one.name, span, frame.symbol, of)
+
+
+def _chunk(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> None:
+    """Bytes that each thread copies to shared memory, or that its warp reads or writes for all of its threads."""
+    given = m.dialect.to_model(values[_SIZE]) if len(values) > _SIZE else _ROW
+    size = known_value(given) if isinstance(given, (int, Dyn)) else None
+    at = shared_addresses.place(values[0])
+    if at is None or size is None:
+        return
+    if one.name == "cp_async":
+        m.recorder.chunk(span, at, size, "copied", values[1], one.maybe)
+    else:
+        m.recorder.chunk(span, at, size, "read" if one.name == "ldmatrix" else "stored", None, one.maybe)
 
 
 def _of_a_class(m: Machine) -> bool:
@@ -162,6 +192,9 @@ def _hardware(m: Machine, one: ir.Operation, values: list[Value], span: Span) ->
 def _given(m: Machine, name: str, values: list[Value]) -> Value:
     """What an address in another block is, or who is elected."""
     if name == "mapa":
+        replay = m.recorder.acts()
+        if replay is not None and replay.thread is not None and len(values) > 1 and not replay.whole(values[1], False):
+            return values[0]  # its own, or that of a block which is not known: each is told as it tells others
         return Scalar(shared_addresses.moved(values[0]), "uint32_t")
     if name in SPECIAL:
         return _register(m, name)
@@ -186,41 +219,6 @@ def _set(m: Machine, one: ir.Operation, value: Value, env: Env, span: Span) -> N
     old = None if cells is None else places.read(m, cells, span)
     if cells is not None and isinstance(old, Scalar) and isinstance(value, Scalar) and value.value is not None:
         places.write(m, cells, Scalar(value.value, old.ctype), span)
-
-
-@contextmanager
-def _as_step(m: Machine, node: ir.Opaque) -> Iterator[tuple[Span, list[str]]]:
-    """Where the step is one of its function, and the functions around that do nothing else."""
-    frame, span = m.recorder.frame, node.span
-    within: list[Span] = []
-    around: list[str] = []
-    while frame is not None and frame.caller is not None and frame.called is not None and _only(frame):
-        assert frame.function is not None
-        within.append(frame.function.full_span)
-        around.append(frame.function.name)
-        frame, span = frame.caller, frame.called
-    if frame is None or not within:
-        yield span, around
-        return
-    with m.recorder.outside(frame, within):
-        yield span, around
-
-
-def _only(frame: Frame) -> bool:
-    """A function that does one thing with a barrier, and asks no condition but whether that is done."""
-    fn = frame.function
-    if fn is None or fn.body is None or "kernel" in fn.flags or not frame.kernel:
-        return False
-    acts = [s for s in fn.body.get().body if not isinstance(s, (ir.Local, ir.Return, ir.Assert)) and not _nothing(s)]
-    return len(acts) <= 1 and not any(isinstance(s, ir.If) for s in acts)
-
-
-def _nothing(stmt: ir.Stmt) -> bool:
-    """Assembly that does nothing with a barrier."""
-    opaque = stmt.expr if isinstance(stmt, ir.ExprStmt) else None
-    if not isinstance(opaque, ir.Opaque) or opaque.operations is None:
-        return False
-    return all(one.name in _SILENT for one in opaque.operations)
 
 
 __all__ = ["escapes", "operations"]

@@ -64,12 +64,13 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         own = fn.self_ if isinstance(fn, (FuncSet, Intrinsic)) else None
         given: list[Value] = [own, *args] if own is not None else args
         if pipelines.inside(m):
-            where = _place(m, given, span)[0]
+            where = place(m, given, span)[0]
             if where != NOWHERE:
                 m.recorder.worked_by_library(where, span)
             return DEFER
         arrivals = 1 if len(given) == _LOCAL.get(name) else 0 if name in _ADDS else None
-        _note(m, kind, given, span, arrivals, _COMMITS.get(name))
+        to = tuple(m.dialect.to_model(v) for v in given[1:]) if name == "arrive" and len(given) > 1 else ()
+        _note(m, kind, given, span, arrivals, _COMMITS.get(name), to)
         if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
             known = isinstance(fn, Intrinsic) and own is not None
             known |= m.dialect.replaying is not None and isinstance(fn, (Extern, ExternType))
@@ -85,6 +86,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
     if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
         m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
+    called = m.recorder.call.fn if m.recorder.call is not None and m.recorder.call.span == span else None
+    if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
+        m.recorder.reaches(span, True)  # CuTe's
     addressed = name in _ADDRESSES
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):
@@ -124,14 +128,15 @@ def _of_class(fn: Value, full: str, kind: str) -> bool:
 
 
 def _note(
-    m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None
+    m: Machine, kind: str, given: list[Value], span: Span, arrivals: int | None, commits: int | None = None,
+    to: tuple[Value, ...] = (),
 ) -> None:  # fmt: skip
-    where, offset = _place(m, given, span)
+    where, offset = place(m, given, span)
     operands = (offset, *(m.dialect.to_model(v) for v in given[1:2]))
-    m.recorder.barrier(kind, where, span, operands, arrivals, commits)
+    m.recorder.barrier(kind, where, span, operands, arrivals, commits, to)
 
 
-def _place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
+def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
     """The buffer that a barrier is in, and its offset there."""
     first = given[0] if given else None
     pointer = first.pointer if isinstance(first, Object) else first
@@ -180,4 +185,4 @@ def _own(name: str) -> bool:
     return "." in own and not set("#~*?") & set(own)
 
 
-__all__ = ["NOWHERE", "applied", "read_of"]
+__all__ = ["NOWHERE", "applied", "place", "read_of"]

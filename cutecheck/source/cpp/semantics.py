@@ -25,7 +25,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import assembled, barriers, pipelines
+from cutecheck.source.cpp import assembled, barriers, bulk, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
@@ -71,6 +71,8 @@ class CppDialect(Dialect):
 
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         value = pipelines.applied(m, fn, args, kwargs, span)
+        if value is DEFER and bulk.applied(m, fn, args, span):
+            return Scalar(None, "bool")
         return barriers.applied(m, fn, args, kwargs, span) if value is DEFER else value
 
     def assembled(self, m: Machine, node: ir.Opaque, env: Env) -> bool:
@@ -84,7 +86,7 @@ class CppDialect(Dialect):
         return pipelines.barriers(value) or of
 
     def writes_nothing(self, fn: Value) -> bool:
-        return self.replaying is not None and barriers.is_step(fn)
+        return bulk.is_one(fn) or (self.replaying is not None and barriers.is_step(fn))
 
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from itertools import combinations
 
-from cutecheck.facts import Span
+from cutecheck.facts import Call, Span, TensorFact
+from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
+from cutecheck.model.ints import known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.launches import REPLAYED, key_of
@@ -16,7 +19,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
-from cutecheck.source.eval.record.regions import by_hardware
+from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.running import FEWER, MORE_PASSES, ReplayOver
@@ -40,7 +43,8 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    if not m.dialect.by_value or limits.many or not any(e.kernel == symbol for e in recorder.events.values()):
+    copies = any(e.kernel == symbol for e in recorder.events.values()) or _by_name(m, symbol, "mbarrier.load")
+    if not m.dialect.by_value or limits.many or not copies:
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -53,12 +57,14 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if told:
         made, cost = roles(m, start, recorder.threads_of(symbol))
     else:
-        made, cost = _one_path(m, start) if _pipelined(m, symbol) else (None, 0)
+        made, cost = _one_path(m, start) if _pipelined(m, symbol) or _crossing(m, symbol) else (None, 0)
         if _stores_by_tma(m, symbol):
             teams, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
-            if all(t.complete for t in teams.threads):
-                made = replace(made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted)
+            if teams.seen or all(t.complete for t in teams.threads):
+                made = replace(
+                    made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted, seen=teams.seen
+                )
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
         cost += more
@@ -184,10 +190,11 @@ class _Team:
             Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0))
             for f, complete in zip(self.found, self.ended, strict=True)
         )
-        sure = self.all_roles and all(self.ended) and all(f.sure for f in self.found) and self.block % _WARP == 0
+        seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0
+        sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles)
+        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen)
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
@@ -311,15 +318,42 @@ def _run(
 def _pipelined(m: Machine, symbol: str) -> bool:
     """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
     found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
+    chunks = [c for c in m.recorder.calls.values() if c.kernel == symbol and c.loops and c.function == CHUNK]
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    for buffer, stored in ((_buffer(c), dict(c.keywords).get("asynchronous")) for c in chunks):
+        (written if stored else read).add(buffer)
     return bool((written & read) - {None})
+
+
+def _crossing(m: Machine, symbol: str) -> bool:
+    """Whether two tensors in shared memory of a kernel lie over parts of one another, and both go on elsewhere."""
+    found: dict[str, set[tuple[int, int]]] = {}
+    for event in (e for e in m.recorder.events.values() if e.kernel == symbol):
+        for fact in (t for t in event.operands if t.space == "smem" and t.buffer and t.root_start_bits is not None):
+            begin = known_value(fact.root_start_bits) if fact.root_start_bits is not None else None
+            whole = whole_of(fact, begin) if begin is not None else (0, -1)
+            if whole[0] < whole[1]:
+                found.setdefault(fact.buffer or "", set()).add(whole)
+    pairs = (pair for wholes in found.values() for pair in combinations(sorted(wholes), 2))
+    return any(lo < low < hi < high for (lo, hi), (low, high) in pairs)
+
+
+def _buffer(chunk: Call) -> str | None:
+    bytes_ = chunk.arguments[0]
+    return bytes_.buffer if isinstance(bytes_, TensorFact) else None
 
 
 def _stores_by_tma(m: Machine, symbol: str) -> bool:
     """Whether one thread has TMA store what the others may write, of a kernel without barriers in shared memory."""
     copies = [e for e in m.recorder.events.values() if e.kernel == symbol and e.kind == "copy" and len(e.operands) > 1]
-    return any(by_hardware("copy", e.tiled, list(e.operands))[0] == "drain" for e in copies)
+    stored = any(by_hardware("copy", e.tiled, list(e.operands))[0] == "drain" for e in copies)
+    return stored or (bool(copies) and _by_name(m, symbol, "bulk.store"))
+
+
+def _by_name(m: Machine, symbol: str, function: str) -> bool:
+    """Whether the kernel copies by instructions of TMA's own name, without tensors."""
+    return any(c.kernel == symbol and c.function == function for c in m.recorder.calls.values())
 
 
 @contextmanager

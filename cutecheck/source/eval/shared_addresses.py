@@ -211,6 +211,12 @@ def moved(value: Value) -> Dyn | None:
     return None if found is None else Dyn(ex.add(ex.var(f"{_THERE}{found[0]}", _WINDOW), found[1]))
 
 
+def is_far(value: Value) -> bool:
+    """Whether a number is an address in another block of the cluster."""
+    number = value.value if isinstance(value, Scalar) else value
+    return isinstance(number, (Dyn, Sym)) and any(v.name.startswith(_THERE) for v in number.expr.variables())
+
+
 def is_start(name: str) -> bool:
     """Whether a variable is where a buffer starts."""
     return name.startswith(_HERE)
@@ -220,4 +226,15 @@ def _is(variable: Var) -> bool:
     return is_start(variable.name)
 
 
-__all__ = ["as_integer", "as_number", "buffers", "is_start", "located", "moved", "place", "rounded", "settled"]
+__all__ = [
+    "as_integer",
+    "as_number",
+    "buffers",
+    "is_far",
+    "is_start",
+    "located",
+    "moved",
+    "place",
+    "rounded",
+    "settled",
+]

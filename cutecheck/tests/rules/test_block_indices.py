@@ -170,3 +170,23 @@ def test_blocks_that_copy(tmp_path: Path) -> None:
     assert not made.failures and not made.errors
     found = {name: {f.code for f in made.findings if f.enclosing == name} for name in MOVES}
     assert found == {name: codes for name, (*_, codes) in MOVES.items()}
+
+
+OWN_START = """
+using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) own_start(float const* in, float* out) {
+  auto tile = Layout<Shape<_32, _32>, Stride<_32, _1>>{};
+  Tensor from = make_tensor(make_gmem_ptr(in + blockIdx.x * 1024), tile);
+  Tensor to = make_tensor(make_gmem_ptr(out + blockIdx.x * 1024), tile);
+  auto move = Move{}.get_slice(threadIdx.x);
+  copy(Move{}, move.partition_S(from), move.partition_D(to));
+}
+void run(float const* in, float* out) { own_start<<<8, 128>>>(in, out); }
+"""
+
+
+def test_a_tensor_that_begins_elsewhere_in_each_block_has_no_tiles_of_others(tmp_path: Path) -> None:
+    (tmp_path / "kernels.cu").write_text(HEAD + OWN_START)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_80",), select=("CUT219", "CUT210")))
+    assert not made.failures and not made.errors and not made.findings

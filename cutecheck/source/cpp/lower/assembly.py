@@ -73,14 +73,29 @@ def step(text: str) -> tuple[str, int | tuple[int, int] | None] | None:
     With it the number of groups that a wait leaves open or of bytes, or where the operand with it begins and ends in
     the text.
     """
-    lines = [line.strip(" {}") for line in code_of(text)]
-    lines = [line for line in lines if line]
+    lines = _lines(text)
     if len(lines) != 1:
         return None
-    expects, found = _EXPECT.match(lines[0]), _STEP.match(lines[0])
+    expects = _EXPECT.match(lines[0])
     if expects is not None:
         bytes_ = _number(expects.groups(), text)
         return None if bytes_ is None else ("arrive_and_expect_tx" if ".arrive." in lines[0] else ADDS, bytes_)
+    return _of_groups(lines[0], text)
+
+
+def steps(text: str) -> list[tuple[str, int | tuple[int, int] | None]]:
+    """What several instructions of one statement do with groups or as fences, one after the other."""
+    lines = _lines(text)
+    found = [_of_groups(line, text) for line in lines] if len(lines) > 1 else []
+    return [s for s in found if s is not None]
+
+
+def _lines(text: str) -> list[str]:
+    return [line for line in (part.strip(" {}") for part in code_of(text)) if line]
+
+
+def _of_groups(line: str, text: str) -> tuple[str, int | tuple[int, int] | None] | None:
+    found = _STEP.match(line)
     known = _STEPS.get(found[1]) if found is not None else None
     if found is None or known is None:
         return None

@@ -80,7 +80,11 @@ class Hands:
         stores = assembly.writes_memory(text)
         written = (*assembly.outputs(text), *(assembly.pointed(text) if stores else ()))
         step = self._step_of_assembly(text, begin)
-        return replace(found, written=written, memory=stores, step=step, operations=self._operations(text, begin))
+        more = [self._of_groups(s, text, begin) for s in assembly.steps(text)]
+        return replace(
+            found, written=written, memory=stores, step=step, more=tuple(s for s in more if s is not None),
+            operations=self._operations(text, begin),
+        )  # fmt: skip
 
     def _operations(self, text: str, begin: int) -> tuple[ir.Operation, ...] | None:
         """What assembly does with barriers and threads."""
@@ -94,15 +98,25 @@ class Hands:
             return self.attempt(lambda: self.reread(begin + at[0], begin + at[1]))
 
         return tuple(
-            ir.Operation(one.name, tuple(map(expression, one.operands)), expression(one.result), one.far, one.maybe)
+            ir.Operation(
+                one.name,
+                tuple(map(expression, one.operands)),
+                expression(one.result),
+                one.far,
+                one.maybe,
+                expression(one.to),
+            )
             for one in known
         )
 
     def _step_of_assembly(self, text: str, begin: int) -> tuple[str, ir.Expr | None] | None:
         """What assembly does with groups, where that and the number that it is given are known."""
         step = assembly.step(text)
-        if step is None:
-            return None
+        return None if step is None else self._of_groups(step, text, begin)
+
+    def _of_groups(
+        self, step: tuple[str, int | tuple[int, int] | None], text: str, begin: int
+    ) -> tuple[str, ir.Expr | None] | None:
         name, number = step
         if number is None:
             return name, None

@@ -9,7 +9,7 @@ from cutecheck.source.cpp.lower.assembly import code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
-    r"mbarrier|\bbar(?:rier)?\.|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.async\.bulk\.|prefetch|%%"
+    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|shared::cluster\b|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
 )
 _INSTRUCTION = re.compile(r"(?:[A-Za-z_$%][\w$]*\s*:\s*)*(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
@@ -28,6 +28,13 @@ _KNOWN = tuple(
         (r"cp\.async\.mbarrier\.arrive(?:\.noinc)?[\w:.]*", "copied", (0,)),
         (r"cp\.async\.bulk\.tensor[\w.]*\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 2)),
         (r"cp\.async\.bulk\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 3, 2)),
+        (r"cp\.(?:reduce\.)?async\.bulk\.tensor[\w.:]*\.global\.shared::cta[\w.:]*", "store", (1,)),
+        (r"cp\.(?:reduce\.)?async\.bulk\.global\.shared::cta[\w.:]*", "store", (1, 2)),
+        (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global[\w.:]*", "cp_async", (0, 1, 2)),
+        (r"ldmatrix[\w.:]*\.shared[\w.:]*", "ldmatrix", (-1,)),
+        (r"stmatrix[\w.:]*\.shared[\w.:]*", "stmatrix", (0,)),
+        (r"(?:st|red)\.async[\w.:]*shared::cluster[\w.:]*", "remote_told", ()),
+        (r"(?:st|ld|red|atom)\.[\w.:]*shared::cluster[\w.:]*", "remote", ()),
         (r"tcgen05\.commit[\w.:]*?mbarrier::arrive::one[\w.:]*", "commit", (0,)),
         (r"bar(?:rier)?(?:\.cta)?\.sync[\w.]*", "sync", (0, 1)),
         (r"bar(?:rier)?(?:\.cta)?\.arrive[\w.]*", "named_arrive", (0, 1)),
@@ -36,7 +43,7 @@ _KNOWN = tuple(
         (r"elect\.sync", "elect", ()),
         (r"wgmma\.mma_async(?!\.sp)[\w.:]*", "wgmma", (1, 2)),
         (r"tcgen05\.mma(?!\.sp)[\w.:]*", "umma", (1, 2)),
-        (r"(?:wgmma\.mma_async|tcgen05\.|cp\.async\.bulk\.|prefetch)[\w.:]*", "other", ()),
+        (r"(?:wgmma\.mma_async|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch)[\w.:]*", "other", ()),
         (r"setmaxnreg\.inc[\w.]*", "more_registers", (0,)),
         (r"setmaxnreg\.dec[\w.]*", "fewer_registers", (0,)),
     )
@@ -46,6 +53,8 @@ SPECIAL = frozenset(
     {"laneid", "cluster_ctarank", *(f"{n}.{axis}" for n in ("tid", "ctaid", "ntid", "nctaid") for axis in "xyz")}
 )
 PRODUCTS = ("wgmma", "umma")
+REMOTE = ("remote", "remote_told")  # accesses of another block's shared memory, which may tell a barrier there
+CHUNKS = ("cp_async", "ldmatrix", "stmatrix")  # some bytes of shared memory at an address of each thread
 _HARMLESS = ("mbarrier.inval", "fence.mbarrier_init")
 _PASS = ("mov", "cvta", "cvt")  # pass an address on, if they do anything with one
 
@@ -55,7 +64,8 @@ class Instruction:
     """What one does, with its operands (None: not known).
 
     ``result``: the operand that says whether a wait is over or the thread elected, or that is given an address.
-    ``far``: with barriers that may be other blocks' of the cluster. ``maybe``: under a predicate.
+    ``far``: with barriers that may be other blocks' of the cluster. ``maybe``: under a predicate. ``to``: the block
+    that the barrier is in, where the statement says so itself.
     """
 
     name: str
@@ -63,6 +73,7 @@ class Instruction:
     result: tuple[int, int] | None = None
     far: bool = False
     maybe: bool = False
+    to: Place | None = None
 
 
 @dataclass(slots=True)
@@ -72,6 +83,7 @@ class _Statement:
     own: list[tuple[str, tuple[int, int]]]
     found: list[Instruction] = field(default_factory=list)
     registers: dict[str, Place | None] = field(default_factory=dict)
+    ranks: dict[str, Place | None] = field(default_factory=dict)  # the blocks that these are in
     far: set[str] = field(default_factory=set)  # registers with addresses in another block of the cluster
     answers: dict[str, int] = field(default_factory=dict)  # predicates, and the instruction that sets each
 
@@ -108,18 +120,19 @@ class _Statement:
             operands = (*operands, 0)  # counts one arrival more, and makes it
         if name in ("wait", "elect") and given:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
-        self.found.append(Instruction(name, operands, None, far, bool(predicate)))
-        return None not in operands[:1] or name in PRODUCTS
+        to = next((self.ranks[t] for t in (token.strip("[] ") for token in tokens) if t in self.ranks), None)
+        self.found.append(Instruction(name, operands, None, far, bool(predicate), to))
+        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, *REMOTE, "store")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
         """What other instructions do with addresses, and with what waits and elections answer."""
         kind = opcode.partition(".")[0]
         if kind == "mapa" and len(given) == 3:
             of, to = self.place(given[1]), self.operand(given[0])
-            self.registers[given[0]] = of
+            self.registers[given[0]], self.ranks[given[0]] = of, self.place(given[2])
             self.far.add(given[0])
             if to is not None:
-                self.found.append(Instruction("mapa", (of,), to, True, bool(predicate)))
+                self.found.append(Instruction("mapa", (of, self.place(given[2])), to, True, bool(predicate)))
         elif kind == "selp" and len(given) == 4 and given[1:3] == ["1", "0"]:
             self._answer(given[3], given[0])
         elif kind == "mov" and predicate in self.answers and given[1:] == ["1"]:
@@ -161,4 +174,4 @@ def _split(text: str) -> list[str]:
     return [p.strip() for p in parts if p.strip()]
 
 
-__all__ = ["PRODUCTS", "SPECIAL", "Instruction", "instructions"]
+__all__ = ["CHUNKS", "PRODUCTS", "REMOTE", "SPECIAL", "Instruction", "instructions"]

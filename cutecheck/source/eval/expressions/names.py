@@ -53,6 +53,7 @@ from cutecheck.source.eval.values import (
 )
 
 _TELLS = re.compile(r"expect_t|transaction_bytes")  # functions whose calls are noted with the bytes that they are given
+_FENCE = "fence_view_async_shared"
 _TUPLES = frozenset({"tuple", "pair"})  # whose elements may be references
 # methods of frameworks' tensors: with `<T>` they give a `T*`
 _TYPED_DATA = frozenset({
@@ -89,11 +90,15 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
         m.eval(node.made, env)  # its virtual methods may be called from anywhere (source/uncalled.py)
     if node.reason.startswith("syntax") and not m.recorder.rehearsal:
         m.recorder.unread[node.span] = f"{node.reason}: nothing is said of this statement"
+    for step in (s for s in node.more if s[0] == _FENCE):
+        _step(m, step, node, env)  # before what the statement copies, as written
     noted = m.dialect.assembled(m, node, env)
     for value in given if not noted else ():
         m.recorder.assembled(value, node.span)
     if not noted and node.operations == ():
         m.dialect.leads(m, given, node.span)
+    for step in (s for s in node.more if s[0] != _FENCE):
+        _step(m, step, node, env)
     if node.step is not None and not (noted and node.step[0].endswith("expect_tx")):
         _step(m, node.step, node, env)
     elif noted:

@@ -47,6 +47,7 @@ def _copy(c: Call) -> Value:
         predicate = args.pop(0)
     operands = args[:2]
     c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate, signals=c.m.recorder.told_by(tiled))
+    c.m.recorder.multicast(tiled, c.span)
     return NOTHING
 
 

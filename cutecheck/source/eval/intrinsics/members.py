@@ -20,6 +20,7 @@ from cutecheck.source.eval.tuples import IntegerSequence
 from cutecheck.source.eval.values import (
     TYPE_TAG,
     ArrayType,
+    CuteOp,
     EnumConstant,
     ExternType,
     PtrType,
@@ -97,6 +98,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
     if isinstance(v, ExternType):
         known = v.name == "c10::impl" and name in TYPES
         return TemplateRef(name) if known else ExternType(f"{v.name}::{name}")
+    if isinstance(v, CuteOp) and name == "copy":
+        return ExternType(f"cute::{v.name}::copy", v.args)  # the instruction itself
     if isinstance(v, ArrayType) and name in ("value_type", "element_type", "Element"):
         return v.inner
     return refusals.guarded(m, name, span, lambda: tiled_members.tiled_type_member(m, v, name, span))

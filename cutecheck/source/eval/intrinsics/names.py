@@ -47,6 +47,8 @@ _HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent
 # structures of the CUDA runtime that hold numbers and handles: no variable of a program is reached through them
 PLAIN_RECORDS = frozenset({"cudaLaunchAttribute"})
 _DESCRIPTORS = frozenset({TMA_DESCRIPTOR, "TmaDescriptor", "Im2ColTmaDescriptor"})
+# of TMA, as a class with a function: what CuTe's own copies pick by the tensor map
+_INSTRUCTION = re.compile(r"SM90_TMA_(?:LOAD|STORE|REDUCE_ADD)(?:_IM2COL)?(?:_MULTICAST)?_[1-5]D$")
 _STATIC_INT = re.compile(r"_(\d+)$")
 
 
@@ -117,6 +119,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return ValueType(Tag(name))
     if not short and name in ("GMMA", "UMMA", "TMEM", "SM90", "SM100", "SM103", "SM120", "TMA"):
         return m.library_namespace(f"cute::{name}")
+    if not short and _INSTRUCTION.match(name):
+        return ExternType(f"cute::{name}")
     if name in _HANDLES:
         return PtrType(ExternType(_HANDLES[name]))
     if name in _DESCRIPTORS:

@@ -270,7 +270,9 @@ def _size(c: Call) -> Value:
 @method_of("tiled", "with")
 def _with(c: Call) -> Value:
     of = (c.m.dialect.barriers(c.args[1]) or _member_of(c)) if len(c.args) > 1 else ""
-    return c.m.recorder.telling(c.arg(0), of) if of else c.arg(0)
+    given = c.args[2] if len(c.args) > 2 else None
+    mask = given if isinstance(given, (int, Dyn)) else None
+    return c.m.recorder.telling(c.arg(0), of, mask) if of else c.arg(0)
 
 
 def _member_of(c: Call) -> str:

@@ -259,7 +259,7 @@ class Operation:
     """What an instruction of assembly does with barriers or threads, and what it is given (None: not known).
 
     ``result``: what it sets, once a wait is over, the thread elected, or the address in another block known. ``far``:
-    at barriers of other blocks of a cluster, too. ``maybe``: under a predicate.
+    at barriers of other blocks of a cluster, too. ``maybe``: under a predicate. ``to``: the block that it is in.
     """
 
     name: str
@@ -267,6 +267,7 @@ class Operation:
     result: Expr | None
     far: bool
     maybe: bool
+    to: Expr | None = None
 
 
 @record(frozen=True, slots=True)
@@ -277,6 +278,7 @@ class Opaque:
     ``made``: the type that a ``new`` makes an object of. ``step``: what assembly does with groups of asynchronous
     copies or products, as a fence or with a barrier's bytes, by the name of the function that does the same in CuTe,
     and the number that it is given. ``operations``: what it does with barriers; None where that is not understood.
+    ``more``: what several instructions of it do with groups, or as fences, where it is not one alone.
     """
 
     reason: str
@@ -286,6 +288,7 @@ class Opaque:
     memory: bool = False
     made: Expr | None = None
     step: tuple[str, Expr | None] | None = None
+    more: tuple[tuple[str, Expr | None], ...] = ()
     operations: tuple[Operation, ...] | None = ()
 
 

@@ -11,16 +11,23 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, ELEMENT_READ, ELEMENT_STORED, NOT_WALKED, PIPELINE, UNSEEN
+from cutecheck.facts.core import (
+    BARRIER,
+    ELEMENT_READ,
+    ELEMENT_STORED,
+    NOT_WALKED,
+    PIPELINE,
+    UNSEEN,
+)
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.leftovers import LEFTOVERS
 from cutecheck.facts.replayed import REPLAY, Replay
-from cutecheck.model.ints import Condition
+from cutecheck.model.ints import Condition, Int
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
-from cutecheck.source.eval.record.launches import LaunchRecorder
 from cutecheck.source.eval.record.leftovers import Reads
+from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -48,19 +55,23 @@ RECORDED = frozenset({
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
 _STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
-_TIMES = 16  # that one element is noted at a place of a kernel
 
 
-class EventRecorder(LaunchRecorder):
+class EventRecorder(InstructionRecorder):
     """Events and calls."""
 
-    def telling(self, copy: Value, barriers: str) -> Value:
-        """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity."""
-        key = (id(copy), barriers)
+    def telling(self, copy: Value, barriers: str, mask: Int | None = None) -> Value:
+        """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity.
+
+        ``mask``: of the blocks of the cluster that it brings its bytes to.
+        """
+        key = (id(copy), f"{barriers} {mask}")
         if key not in self._telling:
             made = shallow(copy)
             self._telling[key] = (copy, made)  # both are kept: no other object gets their identity
             self._told[id(made)] = barriers
+            if mask is not None:
+                self._masks[id(made)] = mask
         return self._telling[key][1]
 
     def told_by(self, copy: Value) -> str:
@@ -126,12 +137,13 @@ class EventRecorder(LaunchRecorder):
 
     def barrier(
         self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,
-        commits: int | None = None,
+        commits: int | None = None, to: tuple[Value, ...] = (),
     ) -> None:  # fmt: skip
         """Something is done with a barrier in a buffer: its offset there, and the number that is given; each time.
 
         ``arrivals`` of each thread that comes here, at a barrier of its own block, where that is known; ``commits``:
-        of each warp, once its MMAs are done (0: it is not known how many).
+        of each warp, once its MMAs are done (0: it is not known how many). ``to``: of an arrival, in which block of the
+        cluster, and whether at all.
         """
         replay = self.acts()
         if replay is not None and self.frame is not None:
@@ -139,11 +151,16 @@ class EventRecorder(LaunchRecorder):
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
                 arrives = arrivals if commits is None else commits or None
-                replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
-        self._step_noted(kind, buffer, span, arguments, arrivals)
+                if not replay.arrives_elsewhere(to, span):
+                    replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
+        keywords = (
+            () if not to else (("to", self._fact(to[0], span)), ("if", self._fact(to[-1], span) if to[1:] else 1))
+        )
+        self._step_noted(kind, buffer, span, arguments, arrivals, keywords)
 
     def _step_noted(
-        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None
+        self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,
+        keywords: tuple[tuple[str, object], ...] = (),
     ) -> None:  # fmt: skip
         if self._events_off or self.frame is None:
             return
@@ -154,7 +171,7 @@ class EventRecorder(LaunchRecorder):
         self.calls[(span, f"mbarrier.{kind}", where, bindings, self.clock)] = CallFact(
             f"mbarrier.{kind}", span, given, Unknown(BARRIER, span), where, self.arch, bindings, (), self.clock,
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
-            f"{self.frame.kernel}|{buffer}", () if arrivals is None else (("arrivals", arrivals),),
+            f"{self.frame.kernel}|{buffer}", (*keywords, *(() if arrivals is None else (("arrivals", arrivals),))),
         )  # fmt: skip
 
     @contextmanager
@@ -223,10 +240,6 @@ class EventRecorder(LaunchRecorder):
         if space == "smem" and self.follows_elements():
             self.one_element(t, written, span)
 
-    def follows_elements(self) -> bool:
-        """Whether elements of shared memory that are stored and read here are noted."""
-        return not self._events_off and self.in_kernel() and bool(self.buffers)
-
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
         """The first time counts, and the first since threads were held back, some times."""
         if self.frame is None:
@@ -234,7 +247,7 @@ class EventRecorder(LaunchRecorder):
         where, bindings = self.frame.symbol, self.frame.bindings
         key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
         times, last = self._elements.get(key, (0, -1))
-        if times == 0 or (last < self.held_at and times < _TIMES):
+        if times == 0 or (last < self.held_at and times < TIMES):
             what = ELEMENT_STORED if written else ELEMENT_READ
             self._of_elements((*key, times), what, span, (self._tensor(t, span),))
             self._elements[key] = times + 1, self.clock
@@ -244,15 +257,6 @@ class EventRecorder(LaunchRecorder):
         if self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
-
-    def _of_elements(self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...]) -> None:
-        if self.frame is not None:
-            self.clock += 1
-            self.calls[key] = CallFact(
-                "element", span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
-                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
-                block=self.block_shape(),
-            )  # fmt: skip
 
     def _step(
         self, replay: Replaying, kind: str, c: Call, tiled: Value, operands: list[Value], predicated: bool,

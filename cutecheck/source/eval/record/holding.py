@@ -8,7 +8,7 @@ from cutecheck.facts import NOT_WALKED, Span
 from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
 from cutecheck.model.expr import Expr
 from cutecheck.source.eval.record.running import WARP, Running, of_thread
-from cutecheck.source.eval.values import Enumerated, EnumVal, Scalar, Value
+from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
 _ADDRESS = (1 << 14) - 1  # of a descriptor
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
@@ -17,6 +17,7 @@ HOLDING = frozenset({
     "__syncthreads", "syncthreads", "cluster_sync", "cluster_wait", "warpgroup_wait", "warpgroup_commit_batch",
     "tma_store_arrive", "tma_store_wait",
 })  # fmt: skip
+_OF_WARP = ("__syncwarp", "sync_warp")
 _OF_DSL = {  # names that the Python DSL has for them
     "sync_threads": "syncthreads", "wait_group": "warpgroup_wait", "commit_group": "warpgroup_commit_batch",
     "cp_async_bulk_commit_group": "tma_store_arrive", "cp_async_bulk_wait_group": "tma_store_wait",
@@ -89,7 +90,10 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
-        if function in HOLDING:
+        if function in _OF_WARP:
+            if all(self.under):
+                self.add(Step("warp", span, where, function))
+        elif function in HOLDING:
             if not all(self.under):
                 self.end()
             given = [a.value if isinstance(a, Scalar) else a for a in args]
@@ -128,6 +132,16 @@ class Holding(Running):
         number = numbers[1] if len(numbers) > 1 else None
         self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))
 
+    def arrives_elsewhere(self, to: tuple[Value, ...], span: Span) -> bool:
+        """Whether an arrival is at the barrier of another block of the cluster, or none: this is the first block."""
+        if not to or self.thread is None:
+            return False
+        number = self.whole(to[0], False)
+        if (number is None or number == 0) and (len(to) == 1 or self.whole(to[1], False) != 0):
+            return False
+        self.known.add(span)
+        return True
+
     def brings(self, buffer: str, span: Span, where: str, bytes_: Value, to: tuple[str, Expr] | None) -> None:
         """TMA is told, by assembly, to fill shared memory from an address on, and a barrier of the bytes."""
         if self.thread is None or not all(self.under) or to is None:
@@ -141,6 +155,40 @@ class Holding(Running):
             Place(to[0].rpartition("::")[2].rpartition(".")[2], span, "smem", to[0], begin, bits=bits),
         )
         self.add(Step("load", span, where, buffer, None, places, True, bool(self.under)))
+
+    def drains(self, span: Span, where: str, at: tuple[str, Expr], bytes_: Value) -> None:
+        """TMA is told, by its instruction, to store shared memory from an address on."""
+        begin, size = self.number(at[1]), self.whole(bytes_)
+        if self.thread is None or not all(self.under) or begin is None:
+            return
+        bits = (8 * begin, 8 * (begin + size) if size else -1)
+        name = at[0].rpartition("::")[2].rpartition(".")[2]
+        places = (
+            Place(name, span, "smem", at[0], begin, bits=bits, whole=self.within(at[0])),
+            Place("", span, "gmem", "", 0),
+        )
+        self.add(Step("drain", span, where, "tma", None, places, True, bool(self.under)))
+
+    def chunk(
+        self, span: Span, where: str, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool
+    ) -> None:  # fmt: skip
+        """Bytes of each thread are copied to shared memory, stored or read there: a copy of a part of what lies there.
+
+        Where it is not known which bytes these are, the buffer is one of which elements are accessed by hand.
+        """
+        if self.thread is not None:
+            return
+        begin = self.number(at[1])
+        name = at[0].rpartition("::")[2].rpartition(".")[2]
+        if begin is None or not all(self.under):
+            self.add(Step("element", span, where, "", None, (Place(name, span, "smem", at[0], 0),)))
+            return
+        here = Place(name, span, "smem", at[0], begin, bits=(8 * begin, 8 * (begin + size)))
+        offset = self.whole(source.offset) if isinstance(source, Pointer) and how == "copied" else None
+        buffer = source.buffer if isinstance(source, Pointer) and offset is not None else ""
+        other = Place("", span, "gmem" if how == "copied" else "rmem", buffer, offset or 0)
+        places = (here, other) if how == "read" else (other, here)
+        self.add(Step("copy", span, where, "chunk", None, places, how == "copied", maybe or bool(self.under)))
 
     def multiplies(self, name: str, span: Span, where: str, operands: list[tuple[str, Value]]) -> None:
         """An MMA that assembly starts, of these buffers by descriptors, whose lowest bits say where: in 16 bytes."""

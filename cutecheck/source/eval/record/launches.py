@@ -107,7 +107,8 @@ class LaunchRecorder(RecorderState):
         block = _threads(m, config[1]) if len(config) > 1 else None
         smem = m.dialect.to_model(config[2]) if len(config) > 2 else 0
         extents = _extents(m, config[1]) if len(config) > 1 else None
-        self.pending.append((block, smem, span, extents, _grid(m, config[0]) if config else ()))
+        shape = _extents(m, cluster) if cluster is not None else None
+        self.pending.append((block, smem, span, extents, _grid(m, config[0]) if config else (), shape or ()))
         try:
             if not self.rehearsal and not isinstance(fn, (FuncSet, Intrinsic, OneOf)):
                 found = m.history.open_launches.setdefault(self.function(), set())
@@ -130,7 +131,7 @@ class LaunchRecorder(RecorderState):
 
         found = m.history.open_launches.get(function, set()) if function is not None else set()
         block, extents = next(iter(found)) if len(found) == 1 else (None, None)
-        self.pending.append((block, None, span, extents, ()))
+        self.pending.append((block, None, span, extents, (), ()))
         try:
             return kernels.launch(m, fn, None, block, None, span)
         finally:
@@ -158,5 +159,5 @@ class LaunchRecorder(RecorderState):
         tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound,
-            tried=tried,
+            tried=tried, cluster_shape=self.pending[-1][5] if self.pending else (),
         )  # fmt: skip

@@ -113,6 +113,7 @@ class RecorderState:
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self._telling: dict[tuple[int, str], tuple[Value, Value]] = {}  # copies with the barriers that they tell
         self._told: dict[int, str] = {}
+        self._masks: dict[int, Int] = {}  # of copies with multicast
         self.handed: list[Handed] = []  # calls of functions that other units define
         self.lints: dict[Span, Lint] = {}
         self.predicates: dict[tuple[Any, ...], Predicate] = {}

@@ -1,0 +1,139 @@
+"""Masks of the blocks of a cluster that a TMA copy brings its bytes to: by the block that makes it."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.model.expr import Expr, Op
+from cutecheck.model.ints import Dyn, as_expr, known_value
+from cutecheck.records import record
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.tma_box import tensor_map_of
+
+_AXES = "xyz"
+_RANK, _PLACE, _SHAPE, _BLOCK = "block_rank_in_cluster", "block_id_in_cluster.", "cluster_shape.", "blockIdx."
+_MOST = 16  # blocks of a cluster
+Values = dict[str, int]
+
+
+@record(frozen=True, slots=True)
+class Astray:
+    """A block whose mask is wrong, and why."""
+
+    rank: int
+    mask: int
+    why: str
+
+
+def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
+    """A multicast whose mask leaves out its own block, names blocks that are none or need another tile, or too many."""
+    mask, shape = call.arguments[0], shape_of(call, context)
+    if not isinstance(mask, (int, Dyn)) or shape is None:
+        return None
+    events = (e for e in context.facts.events if e.span == call.span and e.order < call.order)
+    event = max((e for e in events if (e.enclosing, e.arch) == (call.enclosing, call.arch)), key=_order, default=None)
+    found = None if event is None else tensor_map_of(event.tiled)
+    atom = None if event is None else atom_of_event(event)
+    if (
+        event is None
+        or found is None
+        or event.kind != "copy"
+        or atom is None
+        or "SM90_TMA_LOAD_MULTICAST" not in atom.op
+    ):
+        return None
+    blocks = _blocks(shape)
+    masks = [_value(as_expr(mask), b) for b in blocks]
+    if any(m is None for m in masks):
+        return None
+    bits = [[r for r in range(_MOST) if (m or 0) >> r & 1] for m in masks]
+    of = known_value(found.num_multicast) if found.num_multicast is not None else None
+    tiles = [_tile(event.operands[0], b) for b in blocks]
+    for rank, named in enumerate(bits):
+        why = _wrong(rank, named, of, tiles, sum(map(len, bits)))
+        if why:
+            return event, Astray(rank, masks[rank] or 0, why)
+    return None
+
+
+def _wrong(rank: int, named: list[int], of: int | None, tiles: list[tuple[int, ...] | None], every: int) -> str:
+    if any(r >= len(tiles) for r in named):
+        return f"which names block {max(named)} of a cluster of {len(tiles)}"
+    mine = tiles[rank]
+    other = next((r for r in named if mine is not None and tiles[r] is not None and tiles[r] != mine), None)
+    if other is not None:
+        return f"which names block {other}, that needs the tile at {tiles[other]}, and this one is at {mine}"
+    if rank not in named:
+        return "which leaves out this block itself: its own part of the tile never comes"
+    if of is not None and of > 1 and every != of * len(tiles):
+        return (
+            f"which names {len(named)} block(s), and the copy brings each block a part of 1/{of} of the tile for {of}"
+        )
+    return ""
+
+
+def _order(event: Event) -> int:
+    return event.order
+
+
+def shape_of(call: Call, context: Context) -> tuple[int, int, int] | None:
+    """Blocks of the kernel's clusters along x, y, z, where all its launches agree."""
+    launches = [x for x in context.index.launches_of.get(call.kernel, []) if x.origin == "launch"]
+    shapes = {x.cluster_shape for x in launches if x.arch in ("", call.arch)}
+    shape = next(iter(shapes)) if len(shapes) == 1 else ()
+    if not shape or None in shape or len(shape) > len(_AXES):
+        return None
+    x, y, z = (*(n or 1 for n in shape), 1, 1)[:3]
+    return (x, y, z) if 1 < prod((x, y, z)) <= _MOST else None
+
+
+def _blocks(shape: tuple[int, int, int]) -> list[Values]:
+    """The numbers of each block of the first cluster of a grid, in the order of their ranks."""
+    found: list[Values] = []
+    for z, y, x in product(*(range(n) for n in reversed(shape))):
+        at = dict(zip(_AXES, (x, y, z), strict=True))
+        values = {_RANK: len(found)}
+        for i, axis in enumerate(_AXES):
+            values |= {_PLACE + axis: at[axis], _BLOCK + axis: at[axis], _SHAPE + axis: shape[i]}
+        found.append(values)
+    return found
+
+
+def _value(expr: Expr, block: Values) -> int | None:
+    try:
+        return expr.evaluate({v.name: block[v.name] for v in expr.variables()})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
+
+
+def _tile(source: TensorFact, block: Values) -> tuple[int, ...] | None:
+    """Where the tile of a block starts, as far as its own indices say: which part of it the block loads stays open.
+
+    The part is told by its place in the cluster, so that is left out; what other numbers say all blocks share.
+    """
+    if source.space != "coord" or not isinstance(source.offset, tuple):
+        return None
+    found: list[int] = []
+    for at in source.offset:
+        if not isinstance(at, (int, Dyn)):
+            return None
+        expr = as_expr(at)
+        values = {v.name: block.get(v.name, 0) if v.name.startswith(_BLOCK) else 0 for v in expr.variables()}
+        try:
+            found.append(expr.evaluate(values))
+        except (KeyError, ZeroDivisionError, ValueError):
+            return None
+    return None if any(_by_remainder(as_expr(at)) for at in source.offset if isinstance(at, Dyn)) else tuple(found)
+
+
+def _by_remainder(expr: Expr) -> bool:
+    """Whether a block's index tells its place in the cluster by a remainder (``blockIdx.x % 2``)."""
+    atoms = [a for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)]
+    of_block = any(v.name.startswith(_BLOCK) for a in atoms if a.kind != "div" for e in a.args for v in e.variables())
+    return of_block or any(_by_remainder(e) for a in atoms for e in a.args)
+
+
+__all__ = ["Astray", "astray"]

@@ -1,0 +1,100 @@
+"""Copies and accesses by instructions of their own, without tensors: TMA stores, bytes of each thread, other blocks."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+from cutecheck.facts import Span, TensorFact, Unknown
+from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, MULTICAST, REMOTE
+from cutecheck.facts.core import Call as CallFact
+from cutecheck.model.dtype import dtype
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import Layout
+from cutecheck.source.eval.record.launches import LaunchRecorder
+from cutecheck.source.eval.values import Value
+
+if TYPE_CHECKING:
+    from cutecheck.model.expr import Expr
+
+_FRESH = re.compile(r"#\d+")
+TIMES = 16  # that one element is noted at a place of a kernel
+_BYTE = dtype("uint8_t")
+
+
+class InstructionRecorder(LaunchRecorder):
+    """What instructions do that are given addresses."""
+
+    def drained(self, span: Span, at: tuple[str, Expr], bytes_: Value) -> None:
+        """An instruction of TMA's own name stores shared memory from here on; how much of it may not be known."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.drains(span, self.frame.symbol, at, bytes_)
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        begin = Dyn(at[1]) if at[1].constant is None else at[1].constant
+        given = begin, self._fact(bytes_, span)
+        self.calls[(span, "bulk.store", where, bindings, self.clock)] = CallFact(
+            "bulk.store", span, given, Unknown(BULK_STORE, span), where, self.arch, bindings, (), self.clock,
+             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, False,
+            f"{self.frame.kernel}|{at[0]}",
+        )  # fmt: skip
+
+    def multicast(self, copy: Value, span: Span) -> None:
+        """A copy is made that brings its bytes to the blocks of a mask."""
+        mask = self._masks.get(id(copy))
+        if mask is None or self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        self.calls[(span, "multicast", where, bindings)] = CallFact(
+            "multicast", span, (mask,), Unknown(MULTICAST, span), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+        )  # fmt: skip
+
+    def follows_elements(self) -> bool:
+        """Whether elements of shared memory that are stored and read here are noted."""
+        return not self._events_off and self.in_kernel() and bool(self.buffers)
+
+    def chunk(self, span: Span, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool) -> None:
+        """Assembly copies bytes of each thread to shared memory, asynchronously (``copied``), stores or reads them."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.chunk(span, self.frame.symbol, at, size, how, source, maybe)
+        if not self.follows_elements() or self.frame is None or maybe:
+            return
+        where, bindings = self.frame.symbol, self.frame.bindings
+        begin = at[1].constant if at[1].constant is not None else Dyn(at[1])
+        key = (span, CHUNK, how, where, self.frame.kernel, bindings, _FRESH.sub("#", f"{at[0]}+{at[1]}"))
+        times, last = self._elements.get(key, (0, -1))
+        if times == 0 or (last < self.held_at and times < TIMES):
+            name = at[0].rpartition("::")[2].rpartition(".")[2]
+            bytes_ = TensorFact(name, span, "smem", Layout(size, 1), _BYTE, at[0], begin)
+            what = ELEMENT_READ if how == "read" else ELEMENT_STORED
+            self._of_elements((*key, times), what, span, (bytes_,), CHUNK, (("asynchronous", how == "copied"),))
+            self._elements[key] = times + 1, self.clock
+
+    def reaches(self, span: Span, tells: bool) -> None:
+        """Shared memory of another block of the cluster is accessed; ``tells``: and a barrier there told of it."""
+        if self._events_off or self.frame is None:
+            return
+        self.clock += 1
+        where, bindings = self.frame.symbol, self.frame.bindings
+        self.calls[(span, "remote", where, bindings)] = CallFact(
+            "remote", span, (), Unknown(REMOTE, span), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, keywords=(("tells", tells),),
+        )  # fmt: skip
+
+    def _of_elements(
+        self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",
+        keywords: tuple[tuple[str, object], ...] = (),
+    ) -> None:  # fmt: skip
+        if self.frame is not None:
+            self.clock += 1
+            self.calls[key] = CallFact(
+                function, span, arguments, Unknown(what, span), self.frame.symbol, self.arch, self.frame.bindings, (),
+                self.clock, tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+                keywords=keywords, block=self.block_shape(),
+            )  # fmt: skip
