@@ -12,8 +12,9 @@ from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.pointers import pointers
+from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.record.regions import variable_of
-from cutecheck.source.eval.record.state import RecorderState, _Buffer
+from cutecheck.source.eval.record.state import _Buffer
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import (
     ArrayType,
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 DYNAMIC_ALIGN = 16
 
 
-class BufferRecorder(RecorderState):
+class BufferRecorder(ReadingRecorder):
     """Shared-memory buffers, each with its accesses."""
 
     def registers(

@@ -20,7 +20,6 @@ from cutecheck.facts.core import (
     UNSEEN,
 )
 from cutecheck.facts.core import Call as CallFact
-from cutecheck.facts.leftovers import LEFTOVERS
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.model.ints import Condition, Int
 from cutecheck.source.eval import ir
@@ -54,7 +53,6 @@ RECORDED = frozenset({
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 _FRESH = re.compile(r"#\d+")
-_STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
 
 
 class EventRecorder(InstructionRecorder):
@@ -287,13 +285,6 @@ class EventRecorder(InstructionRecorder):
         if replay is not None and self.frame is not None:
             replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])
 
-    def sets(self, t: TensorVal) -> None:
-        """Something is written to a tensor."""
-        if self.frame is not None and self.frame.kernel and t.pointer is not None:
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
-            reads.given.add(t.pointer.buffer)
-            reads.computes = reads.computes or t.space == "gmem"
-
     def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass."""
         self.clock += 1
@@ -303,26 +294,6 @@ class EventRecorder(InstructionRecorder):
         self.calls[("replay", kernel, span)] = CallFact(
             "replay", at, (fact,), Unknown(REPLAY, span), kernel, self.arch, (), (), self.clock, kernel=kernel
         )
-
-    def computed(self, t: TensorVal, span: Span) -> None:
-        """All elements of a tensor are set to what was computed."""
-        self.sets(t)
-        if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
-            return
-        reads = self.reads.setdefault(self.frame.kernel, Reads())
-        if t.space == "rmem":
-            name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
-            reads.last[t.pointer.buffer] = span, replace(self._tensor(t, span), name=name)
-
-    def leaves(self, kernel: str, span: Span) -> None:
-        """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
-        if kernel not in self.reads:
-            return
-        found = self.reads[kernel].leftovers()
-        self.calls["leftovers", kernel, span] = CallFact(
-            "leftovers", next((at for at, _ in found.left), span), (found,), Unknown(LEFTOVERS, span), kernel,
-            self.arch, order=self.clock, kernel=kernel,
-        )  # fmt: skip
 
     def no_longer(self, kernel: str, conditions: frozenset[Condition]) -> None:
         """A kernel is launched where these conditions are not known to hold, too."""

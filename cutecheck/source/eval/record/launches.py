@@ -10,7 +10,7 @@ from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.inttuple import product
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.chosen import OneOf
-from cutecheck.source.eval.record.state import RecorderState
+from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.values import FuncSet, Intrinsic, Scalar, Value, constant
@@ -56,7 +56,7 @@ def _grid(m: Machine, grid: Value) -> tuple[Any, ...]:
     return parts if all(isinstance(x, (int, Dyn)) for x in parts) else ()
 
 
-class LaunchRecorder(RecorderState):
+class LaunchRecorder(ReadingRecorder):
     """Launches, and the block size that each kernel runs with."""
 
     def allowed(self, kernel: str, span: Span, smem: Any) -> None:

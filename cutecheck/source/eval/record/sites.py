@@ -9,7 +9,7 @@ from cutecheck.model.ints import Int, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
 from cutecheck.source.eval.record.leftovers import Reads
-from cutecheck.source.eval.record.state import RecorderState
+from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Value, ValueType
 
@@ -24,7 +24,7 @@ _UNKNOWN: SiteStatus = "unknown"
 _UNBOUND: SiteStatus = "unbound"
 
 
-class SiteRecorder(RecorderState):
+class SiteRecorder(ReadingRecorder):
     """Configurations, by the declaration that names them."""
 
     def declared(self, m: Machine, decl: ir.Alias | ir.Variable, value: Value, env: Env, unit: ir.Unit | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -31,7 +31,6 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.conditions import conditions, divisibilities, said
 from cutecheck.source.eval.record.leftovers import Reads
-from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
@@ -155,16 +154,6 @@ class RecorderState:
     def all_found(self) -> int:
         """How much was come across that is reported or asked for, launches included."""
         return self.progress() + len(self.calls) + len(self.lints) + len(self.predicates)
-
-    def takes(self, values: Iterable[Value]) -> None:
-        """Elements of tensors are taken, or pointers to them, or code is given them that is not followed."""
-        if self.frame is not None and self.frame.kernel:
-            values = list(values)
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
-            held = list(pointers(values))
-            reads.taken.update(p.buffer for p in held)
-            reads.computes = reads.computes or any(p.space == "gmem" for p in held)
-            reads.unsure = reads.unsure or any(isinstance(v, Closure) for v in values)
 
     def acts(self) -> Replaying | None:
         """The run of a kernel that what happens here is a step of."""

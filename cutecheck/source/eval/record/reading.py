@@ -1,0 +1,58 @@
+"""What is done to tensors on the ways through a kernel, but for copies and products: who may read or write them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import replace
+
+from cutecheck.facts import Span, Unknown
+from cutecheck.facts.core import Call as CallFact
+from cutecheck.facts.leftovers import LEFTOVERS
+from cutecheck.source.eval.record.leftovers import Reads
+from cutecheck.source.eval.record.pointers import pointers
+from cutecheck.source.eval.record.state import RecorderState
+from cutecheck.source.eval.values import Closure, TensorVal, Value
+
+_STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
+
+
+class ReadingRecorder(RecorderState):
+    """Reads and writes by other means than copies and products."""
+
+    def takes(self, values: Iterable[Value]) -> None:
+        """Elements of tensors are taken, or pointers to them, or code is given them that is not followed."""
+        if self.frame is not None and self.frame.kernel:
+            values = list(values)
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            held = list(pointers(values))
+            reads.taken.update(p.buffer for p in held)
+            reads.computes = reads.computes or any(p.space == "gmem" for p in held)
+            reads.unsure = reads.unsure or any(isinstance(v, Closure) for v in values)
+
+    def sets(self, t: TensorVal) -> None:
+        """Something is written to a tensor."""
+        if self.frame is not None and self.frame.kernel and t.pointer is not None:
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads.given.add(t.pointer.buffer)
+            reads.computes = reads.computes or t.space == "gmem"
+
+    def computed(self, t: TensorVal, span: Span) -> None:
+        """All elements of a tensor are set to what was computed."""
+        self.sets(t)
+        if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
+            return
+        reads = self.reads.setdefault(self.frame.kernel, Reads())
+        if t.space == "rmem":
+            name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
+            reads.last[t.pointer.buffer] = span, replace(self._tensor(t, span), name=name)
+
+    def leaves(self, kernel: str, span: Span) -> None:
+        """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
+        if kernel not in self.reads:
+            return
+        found = self.reads[kernel].leftovers()
+        self.calls["leftovers", kernel, span] = CallFact(
+            "leftovers", next((at for at, _ in found.left), span), (found,), Unknown(LEFTOVERS, span), kernel,
+            self.arch, order=self.clock, kernel=kernel,
+        )  # fmt: skip
