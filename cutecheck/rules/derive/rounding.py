@@ -33,11 +33,12 @@ def rounded_down(event: Event, context: Context) -> RoundedDown | None:
     All launches round down, and nothing says that the mode is a multiple of the tile.
     """
     launches = _launches(event, context)
-    for extent, index, tile in _open_modes(event, launches):
-        if _rounds_down(launches, extent, index, tile) and any(
-            _ends(b, extent, index) for b in _bounds(event, context)
-        ):
-            return RoundedDown(launches[0], event.operands[1], index, extent, tile)
+    for _, index, tile in _open_modes(event, launches):
+        for bound in _bounds(event, context):
+            extent = as_expr(bound.limit)  # the mode's own, or that of another tensor with as many tiles
+            ends = _ends(bound, extent, index) and ex.divisor(extent) % tile and not _asked(event, launches, extent)
+            if ends and _rounds_down(launches, extent, index, tile):
+                return RoundedDown(launches[0], event.operands[1], index, extent, tile)
     return None
 
 

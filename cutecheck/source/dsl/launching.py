@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.cache import digest
 from cutecheck.facts import Span
+from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.units import Bytes
 from cutecheck.source.dsl import defining, modules, novelty
 from cutecheck.source.dsl.functions import device_arguments, run
@@ -16,7 +17,7 @@ from cutecheck.source.dsl.replays import replay
 from cutecheck.source.dsl.values import KernelCall
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.scope import Entry
-from cutecheck.source.eval.values import Object, TensorVal, Value, constant
+from cutecheck.source.eval.values import Object, Scalar, TensorVal, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -61,7 +62,7 @@ def configured(m: Machine) -> dict[str, tuple[str, str]]:
 def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``kernel(args).launch(grid=..., block=...)``: the block size holds inside the kernel."""
     block = kwargs.get("block")
-    dims, grid = _extents(block), _extents(kwargs.get("grid"))
+    dims = _extents(block)
     threads: int | None = 1
     for d in dims:
         threads = None if threads is None or d is None else threads * d
@@ -80,7 +81,7 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, grid, threads, _shared_memory(kwargs), span)
+        _walk(m, call, entry, dims, _blocks(kwargs.get("grid")), threads, _shared_memory(kwargs), span)
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
@@ -93,6 +94,12 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
 def _extents(given: Value) -> list[int | None]:
     """The extents of a grid or block along x, y, z, as far as they are numbers."""
     return [constant(v) for v in given] if isinstance(given, (tuple, list)) else [constant(given)]
+
+
+def _blocks(given: Value) -> list[Int | None]:
+    """The blocks of a grid along x, y, z, each a number or what it is computed from; None where that is not known."""
+    found = [v.value if isinstance(v, Scalar) else v for v in (given if isinstance(given, (tuple, list)) else [given])]
+    return [v if isinstance(v, (int, Dyn)) else None for v in found]
 
 
 def _likeness(m: Machine, call: KernelCall, entry: Entry, kwargs: dict[str, Value]) -> Hashable | None:
@@ -125,7 +132,7 @@ def _walk(
     call: KernelCall,
     entry: Entry,
     dims: list[int | None],
-    grid: list[int | None],
+    grid: list[Int | None],
     threads: int | None,
     smem: Bytes | None,
     span: Span,
@@ -138,8 +145,11 @@ def _walk(
         configured(m)[symbol] = (bare, made)
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
-    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None)
-    m.recorder._grids[symbol] = tuple(grid)
+    known = tuple(v for v in grid if v is not None)
+    # numbers that are constants are those of the first launch alone: another one of other tensors leaves no fact
+    blocks = known if len(known) == len(grid) and any(isinstance(v, Dyn) for v in known) else ()
+    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks)
+    m.recorder._grids[symbol] = tuple(constant(v) for v in grid)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)
     args, kwargs = device_arguments(m, entry.decl, list(call.args), dict(call.kwargs), True, entry.env, span)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Launch, Span
 from cutecheck.model import ints
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.inttuple import product
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.chosen import OneOf
@@ -143,8 +143,10 @@ class LaunchRecorder(ReadingRecorder):
         return dims if dims is not None else (threads,) if isinstance(threads, int) else ()
 
     def launched(
-        self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False
-    ) -> None:
+        self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False,
+        blocks: tuple[Int, ...] = (),
+    ) -> None:  # fmt: skip
+        """``blocks``: of the grid, where no launch with ``<<<...>>>`` says so."""
         dims = self.pending[-1][3] if self.pending else None
         if isinstance(block, int):
             self._threads[symbol] = block
@@ -154,7 +156,7 @@ class LaunchRecorder(ReadingRecorder):
             self._dims.pop(symbol, None)
         key = (symbol, span, f"{block} {smem}")
         before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
-        grid = before.grid if before is not None else self.pending[-1][4] if self.pending else ()
+        grid = before.grid if before is not None else self.pending[-1][4] if self.pending else blocks
         unbound = self.open and span.is_python and (before is None or before.unbound)
         tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(

@@ -1,0 +1,72 @@
+"""Grids of the Python DSL that round down the tiles of a mode whose end the kernel guards: CUT219."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNEL = """
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.kernel
+def rows(mX: cute.Tensor, mY: cute.Tensor, tv: cute.Layout):
+    tidx, _, _ = cute.arch.thread_idx()
+    bidx, _, _ = cute.arch.block_idx()
+    idX = cute.make_identity_tensor(mX.shape)
+    gX, gY, cX = [cute.local_tile(t, (16, 128), (bidx, 0)) for t in (mX, mY, idX)]
+    x, y, c = [cute.composition(t, tv)[tidx, None] for t in (gX, gY, cX)]
+    r = cute.make_fragment_like(x)
+    if c[0][0] < mX.shape[0]:
+        cute.autovec_copy(x, r)
+        cute.autovec_copy(r, y)
+
+
+@cute.jit
+def run(mX: cute.Tensor, mY: cute.Tensor):
+    tiler, tv = cute.make_layout_tv(cute.make_layout((16, 32), stride=(32, 1)), cute.make_layout((1, 4)))
+    m = mX.shape[0]
+    rows(mX, mY, tv).launch(grid=GRID, block=[512, 1, 1])
+
+
+def main():
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+    a, b = (from_dlpack(torch.empty(1000, 128, device="cuda"), assumed_align=16) for _ in range(2))
+    a, b = (t.mark_compact_shape_dynamic(mode=0, stride_order=(0, 1)) for t in (a, b))
+    cute.compile(run, a, b)
+
+
+main()
+"""
+
+
+def found(folder: Path, grid: str) -> list[str]:
+    (folder / "k.py").write_text(KERNEL.replace("GRID", grid))
+    report = check(inputs([str(folder)]), Settings(select=("CUT219", "CUT704"), arch=("sm_90a",)))
+    assert not report.failures and sum(e.kind == "copy" and e.reason is None for e in report.facts.events) == 2
+    return [f.message for f in report.findings]
+
+
+@pytest.mark.parametrize(
+    "grid",
+    [
+        "[cute.ceil_div(m, 16), 1, 1]",
+        "[(m + 15) // 16, 1, 1]",
+        "(cute.ceil_div(mX.shape[0], 16), 1, 1)",
+        "[m, 1, 1]",
+        "[64, 1, 1]",
+        "[cute.size(mX, mode=[0]), 1, 1]",
+    ],
+)
+def test_a_block_for_each_tile(tmp_path: Path, grid: str) -> None:
+    assert found(tmp_path, grid) == []
+
+
+@pytest.mark.parametrize("grid", ["[m // 16, 1, 1]", "(mX.shape[0] // 16, 1, 1)"])
+def test_none_for_the_last(tmp_path: Path, grid: str) -> None:
+    (message,) = found(tmp_path, grid)
+    assert "16" in message
