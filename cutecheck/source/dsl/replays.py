@@ -31,6 +31,7 @@ _WARP = 32
 _STEPS_OF_ROLE = 100_000  # of one thread of it
 _MOST = 4  # configurations of one kernel that are
 _ENOUGH = 100_000  # steps of these together, after which no other is
+_ENOUGH_OF_OTHERS = 250_000  # ... but one with another number of threads, which has other roles
 _LABELS = {"==": "eq", "<": "lt", "<=": "le"}
 _COMPARE = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
@@ -45,7 +46,9 @@ def replay(
     if m.recorder.rehearsal or m.recorder.open:
         return
     walked, used = m.history.replayed.get(id(decl), (0, 0))
-    if walked >= _MOST or used > _ENOUGH:
+    ran = m.history.blocks.setdefault(id(decl), set())
+    enough = _ENOUGH if m.recorder.threads_of(symbol) in ran else _ENOUGH_OF_OTHERS
+    if walked >= _MOST or used > enough:
         return
     if _by_barriers(m, symbol):
         _by_roles(
@@ -70,6 +73,7 @@ def _by_roles(m: Machine, start: Start, symbol: str) -> None:
     if threads < _WARP or dims[1:] not in ((), (1, 1)):
         return
     piping.prepare(m)
+    m.history.blocks.setdefault(id(start.fn), set()).add(threads)
     walked, used = m.history.replayed.get(id(start.fn), (0, 0))
     made, cost = roles(m, start, threads)
     m.history.replayed[id(start.fn)] = walked + 1, used + cost

@@ -191,3 +191,25 @@ def test_right_roles(tmp_path: Path) -> None:
 def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
+
+
+MASKED = """
+                seen = thr.partition_C(cute.make_identity_tensor((128, 128)))
+                most = acc[0]
+                for i in cutlass.range_constexpr(cute.size(acc)):
+                    acc[i] = -Float32.inf if seen[i][1] >= 3 or seen[i][0] > 200 else acc[i]
+                    if seen[i][1] + seen[i][0] >= blocks:
+                        acc[i] = 0.0
+                    if 2 * seen[i][0] < 5:
+                        acc[i] *= 2.0
+                for i in range(2):
+                    most = cute.arch.fmax(most, cute.arch.shuffle_sync_bfly(most, offset=1 << i))
+                mainloop.consumer_release(free)
+                free.advance()
+                self.store"""
+
+
+def test_masks_and_shuffles_part_no_roles(tmp_path: Path) -> None:
+    masked = KERNEL.replace(LAST, MASKED.lstrip("\n"))
+    assert _codes(tmp_path, masked) == []
+    assert "CUT212" in _codes(tmp_path, masked.replace(GROUP + RELEASE, RELEASE + GROUP))
