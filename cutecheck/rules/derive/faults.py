@@ -38,6 +38,8 @@ Kind = Literal[
     "uninitialised",
     "unmade",
     "unwritten",
+    "unfenced",
+    "unsettled",
     "unfilled",
 ]
 

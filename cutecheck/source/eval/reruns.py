@@ -32,6 +32,7 @@ _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop ar
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_ROLES = 10
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
@@ -244,7 +245,7 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
     """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
     divisors: dict[str, int] = {}
     cost = 0
-    while tried:
+    while tried and cost <= _MOST_OF_TRIES:
         some = _Team(team.block, tried.pop(0))
         running = some.run(m, start, team.found[-1].thread or 0)
         if some.ended == [True] and running.rounds.tiles() > 1:

@@ -213,3 +213,25 @@ def test_masks_and_shuffles_part_no_roles(tmp_path: Path) -> None:
     masked = KERNEL.replace(LAST, MASKED.lstrip("\n"))
     assert _codes(tmp_path, masked) == []
     assert "CUT212" in _codes(tmp_path, masked.replace(GROUP + RELEASE, RELEASE + GROUP))
+
+
+FENCED = '                    cute.arch.fence_proxy("async.shared", space="cta")\n'
+MET = "                    self.stored.arrive_and_wait()\n"
+SCALED = f"""
+                    wide = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=128)
+                    rows, row = cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8))
+                    own = cute.make_tiled_copy_tv(wide, rows, row).get_slice(tid - 128)
+                    part = own.partition_D(sB[None, None, full.index])
+                    scaled = cute.make_fragment_like(part)
+                    cute.autovec_copy(part, scaled)
+                    scaled.store(scaled.load() * 2.0)
+                    cute.autovec_copy(scaled, part)
+{FENCED}{MET}                    warpgroup.fence()
+"""
+
+
+def test_what_threads_write_for_wgmmas_is_fenced(tmp_path: Path) -> None:
+    written = KERNEL.replace("                    warpgroup.fence()\n", SCALED.lstrip("\n"))
+    assert _codes(tmp_path, written) == []
+    assert "CUT215" in _codes(tmp_path, written.replace(FENCED, ""))
+    assert "CUT212" in _codes(tmp_path, written.replace(MET, ""))

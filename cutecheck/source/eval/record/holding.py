@@ -30,6 +30,8 @@ _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
     r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
 )
+FENCE = "fence_proxy"  # what threads wrote to shared memory is there for what reads it asynchronously
+_FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence|inline_asm")
 # what the DSL names after waits and barriers, and which makes nothing visible to other threads
 _ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
@@ -90,6 +92,8 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
+        if self.by_source and _FENCES.search(function):
+            self.add(Step("call", span, where, FENCE))
         if function in HOLDING:
             if not all(self.under):
                 self.end()
