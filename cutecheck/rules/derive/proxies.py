@@ -1,4 +1,4 @@
-"""What threads write to shared memory for the asynchronous proxy, of a kernel's roles: fenced before an MMA reads it."""
+"""What threads write to shared memory for MMAs, of a kernel's roles: fenced before these read it asynchronously."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         )
     elif full.removeprefix("dsl.") not in _LOOKS and not full.startswith(_KEEPS):
         own = fn.self_ if isinstance(fn, (Intrinsic, Builtin)) else None
-        told = ("tma_bar_ptr",) if full == "dsl.copy" else ()
+        told = ("tma_bar_ptr", "mbar_ptr") if full == "dsl.copy" else ()
         lost(m, [own, *args, *(v for k, v in kwargs.items() if k not in told)], span)
 
 

@@ -320,6 +320,8 @@ class DslDialect(Merging):
         if isinstance(fn, Extern) and fn.what.endswith(_TRIES):
             run.known.add(span)
             return 0  # it may fail each time: then what comes after it waits
+        if isinstance(fn, Extern) and fn.what.endswith("inline_asm"):
+            run.by_assembly(span)
         if isinstance(fn, Extern) and fn.what.endswith(".block_idx_in_cluster"):
             return 0  # the run is that of the first block
         if not piping.inside(fn):
