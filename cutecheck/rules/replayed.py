@@ -173,6 +173,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "no fence of the proxies since", "put fence_view_async_shared() (cute.arch.fence_proxy) between the writes and "
         "the barrier", "written here",
     ),
+    "unflushed": (
+        "TMA stores `{name}`, which threads have written before, and no fence between the proxies comes between: it "
+        "may store what was there before", "no fence of the proxies since",
+        "put tma_store_fence() (cute.arch.fence_proxy) between the writes and the barrier", "written here",
+    ),
     "unsettled": (
         "`{name}` is multiplied while other warps may still write it: nothing tells this thread that they are done",
         "no barrier since", "let all that write it come to a barrier first (NamedBarrier, an mbarrier)", "written here",

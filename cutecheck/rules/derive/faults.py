@@ -39,6 +39,7 @@ Kind = Literal[
     "unmade",
     "unwritten",
     "unfenced",
+    "unflushed",
     "unsettled",
     "unfilled",
 ]

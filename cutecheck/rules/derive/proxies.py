@@ -25,15 +25,16 @@ class Proxies:
         self.open: dict[tuple[int, str, tuple[int, int]], _Write] = {}
 
     def does(self, me: int, clock: Clock, step: Step) -> tuple[Place, Step] | None:
-        """What an MMA reads of them, and where it was written."""
+        """What an MMA or a TMA store reads of them, and where it was written."""
         if step.kind == "call" and step.function == _FENCE:
             self.open = {k: w for k, w in self.open.items() if not _knows(me, clock, w)}
         elif step.kind == "copy" and len(step.places) > 1 and not step.asynchronous and step.span.is_python:
             to = step.places[1]
             if to.space == "smem" and to.bits[0] < to.bits[1]:
                 self.open[me, to.buffer, to.bits] = _Write(me, clock.get(me, 0), step, to.buffer, to.bits)
-        elif step.kind == "gemm" and step.asynchronous:
-            for place in (p for p in step.places[-3:-1] if p.space == "smem"):
+        elif step.kind == "drain" or (step.kind == "gemm" and step.asynchronous):
+            read = step.places[:1] if step.kind == "drain" else step.places[-3:-1]
+            for place in (p for p in read if p.space == "smem"):
                 for write in self.open.values():
                     if _within(write, place) and _knows(me, clock, write):
                         return place, write.step

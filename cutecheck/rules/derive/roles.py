@@ -158,7 +158,7 @@ class _Block:
             self._remember(me, w, step)
             unfenced = self.proxies.does(me, w.clock, step)
             if unfenced is not None and self.sure and not step.maybe:
-                self._note("unfenced", step, *unfenced, 0)
+                self._note("unflushed" if step.kind == "drain" else "unfenced", step, *unfenced, 0)
         for kind, place, other in w.sums.does(step):
             self._note(kind, step, place, other, 0)
         if step.kind == "load":

@@ -184,9 +184,12 @@ def test_right_roles(tmp_path: Path) -> None:
         (STEPS, STEPS.replace("(steps", "(steps + 1"), "CUT217"),
         (STORED, "", "CUT216"),
         (STORED + "            self.stored.arrive_and_wait()\n", STORED, "CUT216"),
+        ("ACCUMULATE, False)", "ACCUMULATE, True)", "CUT220"),
+        ("                        mma.set(warpgroup.Field.ACCUMULATE, True)\n", "", "CUT220"),
     ],
     ids=["other stage waited for", "early release", "advanced twice", "state anew", "no release",
-         "one counted", "one step more", "no wait of the store", "no barrier after it"],
+         "one counted", "one step more", "no wait of the store", "no barrier after it",
+         "added to nothing", "never added"],
 )  # fmt: skip
 def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1

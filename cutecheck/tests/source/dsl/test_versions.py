@@ -15,7 +15,9 @@ FILES = {
     "cutlass/cute/arch/__init__.py": "from .older import *\n",
     "cutlass/cute/arch/older.py": "def fence_proxy(*args):\n    pass\n",
     "cutlass/pipeline/__init__.py": "from .helpers import PipelineUserType, make_pipeline_state\n",
-    "cutlass/pipeline/helpers.py": "class PipelineUserType:\n    Consumer = 1\ndef make_pipeline_state(kind, stages):\n    pass\n",
+    "cutlass/pipeline/helpers.py": (
+        "class PipelineUserType:\n    Consumer = 1\ndef make_pipeline_state(kind, stages):\n    pass\n"
+    ),
 }
 
 
