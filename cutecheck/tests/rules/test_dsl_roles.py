@@ -238,3 +238,18 @@ def test_what_threads_write_for_wgmmas_is_fenced(tmp_path: Path) -> None:
     assert _codes(tmp_path, written) == []
     assert "CUT215" in _codes(tmp_path, written.replace(FENCED, ""))
     assert "CUT212" in _codes(tmp_path, written.replace(MET, ""))
+
+
+def test_bytes_of_loads_in_a_python_loop(tmp_path: Path) -> None:
+    at = KERNEL.index("                    cute.copy(tma_a, tAg")
+    end = KERNEL.index("                    mainloop.producer_commit(fill)")
+    pairs = "(tma_a, tAg[None, tile, k], tAs), (tma_b, tBg[None, 0, k], tBs)"
+    loop = f"""                    for atom, of, to in ({pairs}):
+                        cute.copy(atom, of, to[None, fill.index], tma_bar_ptr=bar)
+"""
+    looped = KERNEL[:at] + loop + KERNEL[end:]
+    for size, codes in (("tx_count=size", set()), ("tx_count=size // 2", {"CUT805"})):
+        (tmp_path / "kernel.py").write_text(looped.replace("tx_count=size", size))
+        report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT805",), cache=False))
+        assert not report.errors
+        assert {f.code for f in report.findings} == codes
