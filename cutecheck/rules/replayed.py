@@ -167,6 +167,21 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "`{name}` is read, and nothing in the kernel writes this shared memory", "never written",
         "copy what is meant into it first", "",
     ),
+    "unfenced": (
+        "`{name}` is multiplied, which threads have written, and no fence between the proxies comes between: MMAs of "
+        "shared memory read it through the asynchronous proxy, and may find what was there before",
+        "no fence of the proxies since", "put fence_view_async_shared() (cute.arch.fence_proxy) between the writes and "
+        "the barrier", "written here",
+    ),
+    "unflushed": (
+        "TMA stores `{name}`, which threads have written before, and no fence between the proxies comes between: it "
+        "may store what was there before", "no fence of the proxies since",
+        "put tma_store_fence() (cute.arch.fence_proxy) between the writes and the barrier", "written here",
+    ),
+    "unsettled": (
+        "`{name}` is multiplied while other warps may still write it: nothing tells this thread that they are done",
+        "no barrier since", "let all that write it come to a barrier first (NamedBarrier, an mbarrier)", "written here",
+    ),
     "past tile": (
         "`{name}` is sliced at {past[0]} of a mode with the coordinates 0 .. {last}, when the kernel is run pass by "
         "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",

@@ -90,7 +90,15 @@ def _told_since(group: Announced, load: Call | Event, others: list[Call]) -> boo
 def is_load(event: Event) -> bool:
     """A load by TMA; also one of which no more is known than the barrier that it tells."""
     atom = atom_of(event.tiled)
-    return event.kind == "copy" and (bool(event.signals) if atom is None else "TMA_LOAD" in atom.op)
+    if event.kind != "copy" or atom is None:
+        return event.kind == "copy" and bool(event.signals)
+    return "TMA_LOAD" in atom.op or (_in_bulk(event) and bool(event.signals))
+
+
+def _in_bulk(event: Event) -> bool:
+    """A copy of adjacent bytes to shared memory, without a descriptor."""
+    atom = atom_of(event.tiled)
+    return atom is not None and "BULK_COPY" in atom.op and [t.space for t in event.operands[1:2]] == ["smem"]
 
 
 def array_of(signals: str) -> str:
@@ -117,7 +125,9 @@ def brought_by(event: Event, paired: bool = False) -> int | None:
     """Bytes that a load brings to one CTA, with ``paired`` one of two that load together; None where not known."""
     atom, found = atom_of(event.tiled), tensor_map_of(event.tiled)
     tensor = event.operands[1] if len(event.operands) > 1 else None
-    if atom is None or found is None or ("2SM" in atom.op and not paired) or tensor is None or tensor.space != "smem":
+    if atom is None or (found is None and not _in_bulk(event)) or ("2SM" in atom.op and not paired):
+        return None
+    if tensor is None or tensor.space != "smem":
         return None
     if isinstance(tensor.layout, Unknown) or tensor.dtype is None or not tensor.dtype.bits:
         return None
@@ -127,6 +137,7 @@ def brought_by(event: Event, paired: bool = False) -> int | None:
     except (CuteError, UndecidedError):
         return None
     # 16 elements of 4 or 6 bits that take 16 bytes there count as what is read: CUTLASS's own kernels wait for so many.
-    bits = found.internal_bits if found.internal_bits in _PADDED else tensor.dtype.bits
+    padded = found is not None and found.internal_bits in _PADDED
+    bits = found.internal_bits if found is not None and padded else tensor.dtype.bits
     # With a multicast too: partitions keep the whole tile, of which each CTA fetches a part for all of them.
     return None if elements is None else elements * int(bits) // 8

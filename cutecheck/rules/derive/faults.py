@@ -38,6 +38,9 @@ Kind = Literal[
     "uninitialised",
     "unmade",
     "unwritten",
+    "unfenced",
+    "unflushed",
+    "unsettled",
     "unfilled",
 ]
 

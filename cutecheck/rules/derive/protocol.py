@@ -202,11 +202,18 @@ def stage_bytes(pipeline: Pipeline, loads: list[Event]) -> int | None:
     return told if alike and isinstance(told, int) else None
 
 
+def _filled(load: Event) -> object:
+    """What a load writes: one of a loop over all tensors (``for atom, to, of in loads: copy(...)``) another each."""
+    to = load.operands[1].buffer if len(load.operands) > 1 else None
+    return to if to is not None else ""
+
+
 def fills(pipeline: Pipeline) -> list[list[Event]]:
     """The loads into each stage that is acquired, where they are certainly all of it.
 
     Of several calls at one place those with other operands alone are kept, so a stage is left out in which one of its
-    loads comes from a place that was reached before. So are loads under conditions or in loops of their own.
+    loads comes from a place that was reached before, but where each of them fills another buffer. So are loads under
+    conditions or in loops of their own.
     """
     acquired = pipeline.steps["acquire"]
     out: list[list[Event]] = []
@@ -216,7 +223,8 @@ def fills(pipeline: Pipeline) -> list[list[Event]]:
         loads = [e for e in pipeline.loads if e.order > call.order and (end is None or e.order < end)]
         places = {e.span for e in loads}
         plain = all(e.loops == call.loops and set(e.guards) == set(call.guards) for e in loads)
-        if loads and plain and len(places) == len(loads) and not places & seen:
+        apart = len(places) == len(loads) or len({_filled(e) for e in loads}) == len(loads)
+        if loads and plain and apart and not places & seen:
             out.append(loads)
         seen |= places
     return out

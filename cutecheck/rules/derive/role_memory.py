@@ -34,6 +34,7 @@ class Access:
     written: bool
     phase: tuple[object, int] | None = None
     since: int = 0
+    warp: int = 0
 
 
 @dataclass(slots=True)
@@ -61,14 +62,14 @@ class Memory:
         self.stores: dict[int, Stores] = defaultdict(Stores)
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
-             phase: tuple[object, int] | None = None) -> Clash | None:  # fmt: skip
+             phase: tuple[object, int] | None = None, warp: int = 0) -> Clash | None:  # fmt: skip
         """Note an access; an earlier one that need not be over, and must be."""
         within = _within(place)
         if within is None:
             return None
         of, bits = within
         when = clock.get(me, 0)
-        now = Access(of, bits, me, None if how == "drain" else when, step, place, how, written, phase, when)
+        now = Access(of, bits, me, None if how == "drain" else when, step, place, how, written, phase, when, warp)
         known = self.last[of[0]]
         again = any(a.thread == me and a.how == how and a.written == written and a.bits == bits for a in known.values())
         wrong = next((a for a in known.values() if _wrong(a, now, clock)), None)
@@ -119,4 +120,6 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
         return a.how == "threads" and a.written
     if now.how == "load" and now.written:
         return a.of != now.of and a.how == "threads"
+    if now.how == "mma" and a.how == "threads":
+        return a.written and a.warp != now.warp and not a.step.asynchronous
     return now.how == "threads" and now.written and a.how == "mma" and not a.written

@@ -16,6 +16,7 @@ from cutecheck.facts.span import Span
 from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
+from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
 from cutecheck.rules.derive.role_workers import (
@@ -48,6 +49,7 @@ class _Block:
         self.partial = replay.partial
         self.counted = replay.counted
         self.memory = Memory()
+        self.proxies = Proxies()
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
@@ -175,6 +177,9 @@ class _Block:
             w.retired(me, step.number or 0)
         if not self.late:
             self._remember(me, w, step)
+            unfenced = self.proxies.does(me, w.clock, step)
+            if unfenced is not None and self.sure and not step.maybe:
+                self._note("unflushed" if step.kind == "drain" else "unfenced", step, *unfenced, 0)
         for kind, place, other in w.sums.does(step):
             self._note(kind, step, place, other, 0)
         if step.kind == "load":
@@ -207,7 +212,7 @@ class _Block:
             uses = [(step.places[0], "drain", False)]
         for place, how, written in uses:
             phase = w.expecting if how == "load" else None
-            clash = self.memory.used(me, w.clock, step, place, how, written, phase)
+            clash = self.memory.used(me, w.clock, step, place, how, written, phase, w.thread.number // _WARP)
             if clash is None or not self.seen or step.maybe:
                 continue
             other = clash.access

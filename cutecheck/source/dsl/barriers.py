@@ -44,7 +44,8 @@ _ADDS = ("mbarrier_expect_tx",)  # tells of bytes, and does not arrive
 _GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
-          "pointer.align", "dataclass.replace", "dataclasses.replace")  # fmt: skip
+          "pointer.align", "dataclass.replace", "dataclasses.replace", "getattr", "setattr", "id", "repr", "str",
+          "iter", "next", "reversed", "vars", "copy.copy")  # fmt: skip
 _KEEPS = (
     "list.",
     "dict.",
@@ -86,7 +87,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         )
     elif full.removeprefix("dsl.") not in _LOOKS and not full.startswith(_KEEPS):
         own = fn.self_ if isinstance(fn, (Intrinsic, Builtin)) else None
-        told = ("tma_bar_ptr",) if full == "dsl.copy" else ()
+        told = ("tma_bar_ptr", "mbar_ptr") if full == "dsl.copy" else ()
         lost(m, [own, *args, *(v for k, v in kwargs.items() if k not in told)], span)
 
 

@@ -26,6 +26,7 @@ from cutecheck.source.dsl.values import (
     Module,
     TmaInfo,
 )
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
@@ -171,6 +172,7 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     from cutecheck.source.eval.intrinsics import guarded, kind_of
 
     if name in ("set", "with_"):
+        _accumulates(m, owner, args if name == "set" else [])
         return owner
     for a in args:
         if isinstance(a, Unknown) and name != "get_slice":
@@ -208,6 +210,19 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     if name.startswith(("make_fragment", "partition_A", "partition_B", "partition_C")):
         m.recorder.called(m, Call(m, name, (), [obj, part], span), value)
     return m.dialect.from_model(value)
+
+
+def _accumulates(m: Machine, owner: Value, args: list[Value]) -> None:
+    """``mma.set(Field.ACCUMULATE, value)``: whether the next products of this variable are added to what is there."""
+    obj = owner.tiled if isinstance(owner, Slice) else owner
+    if len(args) != 2 or not isinstance(obj, (TiledMMA, MMAAtom)):
+        return
+    node = m.recorder.call
+    base = node.fn.base if node is not None and isinstance(node.fn, ir.Attr) else None
+    of_sum = str(getattr(args[0], "name", getattr(args[0], "what", args[0]))).endswith("ACCUMULATE")
+    if of_sum and isinstance(base, ir.Name):
+        adds = m.dialect.truth(args[1])
+        m.recorder.scaled(base.ident, obj, Scalar(None, "bool") if adds is None else Scalar(int(adds), "bool"))
 
 
 def byte_swizzled(t: TensorVal) -> TensorVal:

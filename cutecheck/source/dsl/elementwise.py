@@ -82,13 +82,13 @@ def _plain(node: ir.Loop) -> _Plain | None:
                     return None
                 indexed[root.ident] = root
         elif isinstance(at, ir.If):
-            if not own.isdisjoint(names_in(at.cond)):
+            if not own.isdisjoint(names_in(at.cond)) and not (_stores_alone(at.then) and _stores_alone(at.other)):
                 return None
         elif isinstance(at, ir.Select):
             if not own.isdisjoint(names_in(at.cond)) and id(at) not in stored:
                 return None
         elif isinstance(at, ir.Binary):
-            if at.op in ("and", "or", "&&", "||") and not own.isdisjoint(names_in(at)):
+            if at.op in ("and", "or", "&&", "||") and not own.isdisjoint(names_in(at)) and id(at) not in stored:
                 return None
         elif isinstance(at, _NEVER):
             return None
@@ -101,10 +101,17 @@ _NEVER = (
 )  # fmt: skip
 
 
+def _stores_alone(body: ir.Block | None) -> bool:
+    """``if column >= limit: scores[i] = -inf``: what it decides is what elements become, which are not followed."""
+    return body is None or all(isinstance(s, ir.Assign) and isinstance(s.target, ir.Index) for s in body.body)
+
+
 def _stored(body: ir.Block) -> set[int]:
-    """Expressions whose value goes into elements alone, which are not followed."""
+    """Expressions whose value goes into elements alone, or by which it is decided what does."""
     found: set[int] = set()
     for at in parts_in(body):
+        if isinstance(at, ir.If) and _stores_alone(at.then) and _stores_alone(at.other):
+            found.update(map(id, parts_in(at.cond)))
         if isinstance(at, ir.Assign) and isinstance(at.target, ir.Index):
             found.update(map(id, parts_in(at.value)))
     return found

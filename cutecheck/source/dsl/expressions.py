@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 
 from tree_sitter import Node
 
+from cutecheck.source.dsl import own_arguments
 from cutecheck.source.dsl.source import Source
 from cutecheck.source.eval import ir
 
@@ -136,6 +137,9 @@ def _splat(s: Source, node: Node) -> ir.Expr:
 
 @lowers("call")
 def _call(s: Source, node: Node) -> ir.Expr:
+    own = own_arguments.counted(s, node)
+    if own is not None:
+        return own
     fn = expression(s, node.child_by_field_name("function"))
     return ir.Call(fn, arguments(s, node.child_by_field_name("arguments")), s.span(node))
 
@@ -143,6 +147,9 @@ def _call(s: Source, node: Node) -> ir.Expr:
 @lowers("subscript")
 def _subscript(s: Source, node: Node) -> ir.Expr:
     value = node.child_by_field_name("value")
+    own = own_arguments.sliced(s, node, value) if value is not None else None
+    if own is not None:
+        return own
     items = node.children_by_field_name("subscript")
     given = tuple(_item(s, i) for i in items)
     args = tuple(a.value for a in given)
@@ -197,6 +204,8 @@ def _comparison(s: Source, node: Node) -> ir.Expr:
         elif c.type != "comment":
             word += " " + s.text(c)
     values = [expression(s, o) for o in operands]
+    for i, op in enumerate(ops):
+        values[i + 1] = own_arguments.searched(s, op, operands[i + 1]) or values[i + 1]
     out: ir.Expr | None = None
     for i, op in enumerate(ops):
         one = ir.Binary(" ".join(op.split()), values[i], values[i + 1], s.span(operands[i], operands[i + 1]))

@@ -222,7 +222,8 @@ def _apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], s
         method = classes.attribute(m, fn, "__call__", span)
         return apply(m, method, args, kwargs, span)
     if isinstance(fn, Partial):
-        return apply(m, fn.fn, [*fn.args, *args], {**dict(fn.kwargs), **kwargs}, span)
+        # as it were called here: it may be a barrier
+        return calls.apply(m, fn.fn, [*fn.args, *args], {**dict(fn.kwargs), **kwargs}, span)
     if isinstance(fn, (Builtin, BuiltinType, ScalarType)):
         return builtins.call(m, fn, args, kwargs, span)
     if isinstance(fn, Compiled):

@@ -20,10 +20,12 @@ from cutecheck.source.dsl.values import (
     Enumerator,
     HostTensor,
     Iterated,
+    Module,
     Partial,
     RunTimeRange,
     Super,
 )
+from cutecheck.source.dsl.versions import lacks
 from cutecheck.source.eval.containers import changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.joins import join
@@ -354,6 +356,8 @@ def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     found = attribute(m, args[0], args[1], span)
     if isinstance(found, Perhaps):
         return Scalar(None, "bool")
+    if isinstance(found, (Unknown, Extern)) and isinstance(args[0], Module) and lacks(m, args[0].name, args[1]):
+        return False
     if isinstance(found, Unknown) and not isinstance(args[0], (Object, ClassInst, *_OWN)):
         return Scalar(None, "bool")  # what the DSL's own modules and values have is known in part
     return not isinstance(found, Unknown)

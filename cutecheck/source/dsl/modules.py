@@ -150,7 +150,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
         value = attribute(m, base, ident, span) if isinstance(base, Module) else base
         if isinstance(value, (Unknown, Extern)) or value is None:
             sub = get(m, f"{name}.{ident}", file)
-            if isinstance(sub, Module):
+            if isinstance(sub, Module) and (top != "cutlass" or _is_module(m, sub.name)):
                 value = sub
         m.journal.set(at.vars, alias or ident, None if value is NONE else value)
     return _at_hand(base, top)

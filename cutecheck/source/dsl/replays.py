@@ -21,7 +21,7 @@ from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
 from cutecheck.source.eval.reruns import Start, apart, roles
 from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, TensorVal, Value
+from cutecheck.source.eval.values import BudgetExceeded, Object, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -31,6 +31,7 @@ _WARP = 32
 _STEPS_OF_ROLE = 100_000  # of one thread of it
 _MOST = 4  # configurations of one kernel that are
 _ENOUGH = 100_000  # steps of these together, after which no other is
+_ENOUGH_OF_OTHERS = 300_000  # ... but one of another class, or with another number of threads: its roles are others
 _LABELS = {"==": "eq", "<": "lt", "<=": "le"}
 _COMPARE = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
@@ -45,8 +46,10 @@ def replay(
     if m.recorder.rehearsal or m.recorder.open:
         return
     walked, used = m.history.replayed.get(id(decl), (0, 0))
-    if walked >= _MOST or used > _ENOUGH:
+    enough = _ENOUGH if _way(m, args, symbol) in m.history.ways.setdefault(id(decl), set()) else _ENOUGH_OF_OTHERS
+    if walked >= _MOST or used > enough:
         return
+    m.history.ways[id(decl)].add(_way(m, args, symbol))
     if _by_barriers(m, symbol):
         _by_roles(
             m, Start(entry, decl, Env(entry.env, "template"), None, args, span, kwargs, _STEPS_OF_ROLE, True), symbol
@@ -62,6 +65,12 @@ def replay(
     if running.steps:
         missed = running.slices.missed() if complete else ()
         m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, decl.span)
+
+
+def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object]:
+    """The class that a kernel is run as, and the threads of a block."""
+    own = args[0] if args else None
+    return m.recorder.threads_of(symbol), own.cls.name if isinstance(own, Object) else None
 
 
 def _by_roles(m: Machine, start: Start, symbol: str) -> None:

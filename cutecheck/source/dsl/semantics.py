@@ -320,6 +320,10 @@ class DslDialect(Merging):
         if isinstance(fn, Extern) and fn.what.endswith(_TRIES):
             run.known.add(span)
             return 0  # it may fail each time: then what comes after it waits
+        for taken in _looked_at(fn, args, kwargs):
+            m.recorder.element(taken, False, span)
+        if isinstance(fn, Extern) and fn.what.endswith("inline_asm"):
+            run.by_assembly(span)
         if isinstance(fn, Extern) and fn.what.endswith(".block_idx_in_cluster"):
             return 0  # the run is that of the first block
         if not piping.inside(fn):
@@ -475,3 +479,12 @@ class DslDialect(Merging):
 
 
 __all__ = ["DslDialect"]
+
+
+def _looked_at(fn: Value, args: list[Value], kwargs: dict[str, Value]) -> list[TensorVal]:
+    """Registers whose numbers a call takes: ``accumulators.load()``, or what goes to a library that is not read."""
+    if isinstance(fn, Builtin) and fn.name == "tensor_value.load":
+        given: list[Value] = [fn.self_]
+    else:
+        given = [*args, *kwargs.values()] if isinstance(fn, Extern) else []
+    return [v for v in given if isinstance(v, TensorVal) and v.space == "rmem"]

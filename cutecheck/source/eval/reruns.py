@@ -35,6 +35,7 @@ _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop ar
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
+_MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_ROLES = 10
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
@@ -153,8 +154,8 @@ class _Team:
     endless: set[int] = field(default_factory=set)  # loops that came to no end, by ``id``
     found: list[Replaying] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
-    known: dict[int, tuple[object, ...]] = field(default_factory=dict)  # what threads answer to what was asked
-    asked_before: int = 0
+    known: dict[tuple[int, Expr], int | None] = field(default_factory=dict)  # what threads answer to what was asked
+    roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
     all_roles: bool = False
     cost: int = 0
 
@@ -169,21 +170,29 @@ class _Team:
         self.cost += running.cost
         return running
 
-    def answers(self, m: Machine, thread: int) -> tuple[object, ...]:
-        """What a thread answers to all that was asked of threads so far; one that is elected is another role."""
-        if self.asked_before != len(self.asked):
-            self.asked_before = len(self.asked)
-            self.known.clear()
-        if thread not in self.known:
-            asks = Replaying(m, thread=thread)
-            self.known[thread] = (thread % _WARP == 0, *map(asks.number, self.asked))
-        return self.known[thread]
+    def role(self, m: Machine, thread: int) -> int | None:
+        """The first run that tells what a thread does: of one that answers alike whatever that run asked of its thread.
+
+        What it did not ask no thread is asked on that way. One that is elected is another role. None: none of the runs.
+        """
+        if thread not in self.roles or self.roles[thread] is None:
+            alike = (
+                i for i, f in enumerate(self.found)
+                if (thread % _WARP == 0) == ((f.thread or 0) % _WARP == 0)
+                and all(self._says(m, thread, e) == self._says(m, f.thread or 0, e) for e in f.asked)
+            )  # fmt: skip
+            self.roles[thread] = next(alike, None)
+        return self.roles[thread]
+
+    def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
+        if (thread, asked) not in self.known:
+            self.known[thread, asked] = Replaying(m, thread=thread).number(asked)
+        return self.known[thread, asked]
 
     def left(self, m: Machine) -> list[int]:
         """Threads whose role was not run: the first two of each warp come first."""
-        run = {self.answers(m, f.thread or 0) for f in self.found}
-        left = [t for t in sorted(_OF_ROLES) if t < self.block and self.answers(m, t) not in run]
-        return left or [t for t in range(self.block) if self.answers(m, t) not in run]
+        left = [t for t in sorted(_OF_ROLES) if t < self.block and self.role(m, t) is None]
+        return left or [t for t in range(self.block) if self.role(m, t) is None]
 
     def replay(self, m: Machine) -> Replay:
         threads = tuple(
@@ -198,9 +207,9 @@ class _Team:
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
-        kind = self.answers(m, thread)
-        alike = [t for t in range(self.block) if self.answers(m, t) == kind]
-        runs = [f.thread or 0 for f in self.found if self.answers(m, f.thread or 0) == kind]
+        kind = self.role(m, thread)
+        alike = [t for t in range(self.block) if self.role(m, t) == kind]
+        runs = [f.thread or 0 for f in self.found if self.role(m, f.thread or 0) == kind]
         own = [t for t in alike if t // _WARP == runs[-1] // _WARP] if len(runs) > 1 else []
         return len(own) if thread == runs[-1] and own else len(alike) - len(own)
 
@@ -243,7 +252,7 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
     """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
     divisors: dict[str, int] = {}
     cost = 0
-    while tried:
+    while tried and cost <= _MOST_OF_TRIES:
         some = _Team(team.block, tried.pop(0))
         running = some.run(m, start, team.found[-1].thread or 0)
         if some.ended == [True] and running.rounds.tiles() > 1:
@@ -273,9 +282,9 @@ def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Num
     team.all_roles = not left
     for role in list(team.found):
         thread = role.thread or 0
-        kind = team.answers(m, thread)
+        kind = team.role(m, thread)
         elsewhere = [t for t in range(team.block) if t // _WARP != thread // _WARP]
-        alike = [t for t in elsewhere if team.answers(m, t) == kind]
+        alike = [t for t in elsewhere if team.role(m, t) == kind]
         others = [t for t in alike if t in _OF_ROLES] or alike
         if thread % _WARP == 0:  # one that is elected stands for its warp, unless other warpgroups elect one, too
             others = [t for t in others if t // _WARPGROUP != thread // _WARPGROUP]

@@ -184,10 +184,72 @@ def test_right_roles(tmp_path: Path) -> None:
         (STEPS, STEPS.replace("(steps", "(steps + 1"), "CUT217"),
         (STORED, "", "CUT216"),
         (STORED + "            self.stored.arrive_and_wait()\n", STORED, "CUT216"),
+        ("ACCUMULATE, False)", "ACCUMULATE, True)", "CUT220"),
+        ("                        mma.set(warpgroup.Field.ACCUMULATE, True)\n", "", "CUT220"),
     ],
     ids=["other stage waited for", "early release", "advanced twice", "state anew", "no release",
-         "one counted", "one step more", "no wait of the store", "no barrier after it"],
+         "one counted", "one step more", "no wait of the store", "no barrier after it",
+         "added to nothing", "never added"],
 )  # fmt: skip
 def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
+
+
+MASKED = """
+                seen = thr.partition_C(cute.make_identity_tensor((128, 128)))
+                most = acc[0]
+                for i in cutlass.range_constexpr(cute.size(acc)):
+                    acc[i] = -Float32.inf if seen[i][1] >= 3 or seen[i][0] > 200 else acc[i]
+                    if seen[i][1] + seen[i][0] >= blocks:
+                        acc[i] = 0.0
+                    if 2 * seen[i][0] < 5:
+                        acc[i] *= 2.0
+                for i in range(2):
+                    most = cute.arch.fmax(most, cute.arch.shuffle_sync_bfly(most, offset=1 << i))
+                mainloop.consumer_release(free)
+                free.advance()
+                self.store"""
+
+
+def test_masks_and_shuffles_part_no_roles(tmp_path: Path) -> None:
+    masked = KERNEL.replace(LAST, MASKED.lstrip("\n"))
+    assert _codes(tmp_path, masked) == []
+    assert "CUT212" in _codes(tmp_path, masked.replace(GROUP + RELEASE, RELEASE + GROUP))
+
+
+FENCED = '                    cute.arch.fence_proxy("async.shared", space="cta")\n'
+MET = "                    self.stored.arrive_and_wait()\n"
+SCALED = f"""
+                    wide = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), Float16, num_bits_per_copy=128)
+                    rows, row = cute.make_layout((16, 8), stride=(8, 1)), cute.make_layout((1, 8))
+                    own = cute.make_tiled_copy_tv(wide, rows, row).get_slice(tid - 128)
+                    part = own.partition_D(sB[None, None, full.index])
+                    scaled = cute.make_fragment_like(part)
+                    cute.autovec_copy(part, scaled)
+                    scaled.store(scaled.load() * 2.0)
+                    cute.autovec_copy(scaled, part)
+{FENCED}{MET}                    warpgroup.fence()
+"""
+
+
+def test_what_threads_write_for_wgmmas_is_fenced(tmp_path: Path) -> None:
+    written = KERNEL.replace("                    warpgroup.fence()\n", SCALED.lstrip("\n"))
+    assert _codes(tmp_path, written) == []
+    assert "CUT215" in _codes(tmp_path, written.replace(FENCED, ""))
+    assert "CUT212" in _codes(tmp_path, written.replace(MET, ""))
+
+
+def test_bytes_of_loads_in_a_python_loop(tmp_path: Path) -> None:
+    at = KERNEL.index("                    cute.copy(tma_a, tAg")
+    end = KERNEL.index("                    mainloop.producer_commit(fill)")
+    pairs = "(tma_a, tAg[None, tile, k], tAs), (tma_b, tBg[None, 0, k], tBs)"
+    loop = f"""                    for atom, of, to in ({pairs}):
+                        cute.copy(atom, of, to[None, fill.index], tma_bar_ptr=bar)
+"""
+    looped = KERNEL[:at] + loop + KERNEL[end:]
+    for size, codes in (("tx_count=size", set()), ("tx_count=size // 2", {"CUT805"})):
+        (tmp_path / "kernel.py").write_text(looped.replace("tx_count=size", size))
+        report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT805",), cache=False))
+        assert not report.errors
+        assert {f.code for f in report.findings} == codes

@@ -197,3 +197,29 @@ def test_two_ctas_that_multiply_together_bring_both(told: int, found: bool, tmp_
         "two CTAs)"
     ] * found
     assert any(o.obligation.property == "condition" for o in made.outcomes)
+
+
+BULK = """    cute.copy(load, tg[None, 0], ts[None, 0], tma_bar_ptr=bar)
+    sums = smem.allocate_tensor(cutlass.Float32, cute.make_layout(64), byte_alignment=128)
+    rows = cute.make_copy_atom(cpasync.CopyBulkG2SOp(), cutlass.Float32)
+    cute.copy(rows, cute.local_tile(mS, (64,), (0,)), sums, mbar_ptr=bar)
+"""
+
+
+@pytest.mark.parametrize(("count", "codes"), [(16640, set()), (16384, {"CUT805"})])
+def test_bulk_copies_bring_bytes_too(tmp_path: Path, count: int, codes: set[str]) -> None:
+    text = SCRIPT.replace("    cute.copy(load, tg[None, 0], ts[None, 0], tma_bar_ptr=bar)\n", BULK)
+    text = text.replace("mA: cute.Tensor, store", "mA: cute.Tensor, mS: cute.Tensor, store")
+    text = text.replace("def host(pipe: object,", "def host(mS: cute.Tensor,").replace(
+        "kernel(load, a,", "kernel(load, a, mS,"
+    )
+    text = text.replace(
+        "host, None,", "host, make_fake_tensor(cutlass.Float32, (4096,), stride=(1,), assumed_align=16),"
+    )
+    text = (
+        text.replace("ANNOUNCE", "mbarrier_arrive_and_expect_tx").replace("BYTES", str(count)).replace("BETWEEN", WAIT)
+    )
+    (tmp_path / "main.py").write_text(text)
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, select=("CUT805",)))
+    assert not made.errors
+    assert {f.code for f in made.findings} == codes

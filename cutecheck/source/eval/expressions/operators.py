@@ -18,6 +18,7 @@ from cutecheck.source.eval import (
     intrinsics,
     ir,
     leaks,
+    own_elements,
     own_operators,
     places,
     predicates,
@@ -336,8 +337,7 @@ def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar
 
 @handles(ir.Select)
 def _select(m: Machine, node: ir.Select, env: Env) -> Value:
-    cond = conversions.tested(m, node.cond, env)
-    known = m.dialect.truth(cond)
+    cond, known = own_elements.decided(m, node, env)
     if known is not None:
         value = m.eval(node.then if known else node.other, env)
         return places.with_other(m, value, node.other if known else node.then, env)

@@ -62,10 +62,11 @@ def _copy(c: Call) -> Value:
     elif isinstance(tiled, (TiledCopy, CopyAtom)):
         tiled = _widened(c, tiled, *args[:2])
     call = Call(c.m, "copy", (), args, c.span, {}, c.raw)
-    told = c.m.dialect.barriers(c.kwargs.get("tma_bar_ptr"))
+    bar = c.kwargs.get("tma_bar_ptr", c.kwargs.get("mbar_ptr"))  # of a bulk copy without a descriptor
+    told = c.m.dialect.barriers(bar)
     replay = c.m.recorder.acts()
     if replay is not None:
-        replay.telling = c.kwargs.get("tma_bar_ptr")
+        replay.telling = bar
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate, signals=told)
     return None
 

@@ -301,7 +301,8 @@ def copy_atom(op: Value, dtype: DType, bits: int | None) -> CopyAtom:
             return _automatic(dtype)
         return atoms.copy_op("UniversalCopy", (_unsigned(Bits(bits)),), dtype)
     if op.name in ("CopyBulkG2SOp", "CopyBulkS2GOp") and not bits:
-        return _automatic(dtype)  # one thread, a size that each copy says
+        made = _automatic(dtype)  # one thread, a size that each copy says
+        return replace(made, op=f"SM90_BULK_COPY_AUTO_{op.name[8:11]}")
     if op.name == "CopyG2SOp":
         if not bits:
             raise Unsupported("cp.async without num_bits_per_copy")

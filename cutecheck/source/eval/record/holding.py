@@ -23,13 +23,16 @@ _OF_DSL = {  # names that the Python DSL has for them
     "cp_async_bulk_commit_group": "tma_store_arrive", "cp_async_bulk_wait_group": "tma_store_wait",
 }  # fmt: skip
 _DSL_LETS_GO = re.compile(
-    r"^(?:setmaxregister|wgmma_|mbarrier_init_fence$|sync_warp$|copy_tensormap$|tcgen05_|prefetch|griddepcontrol)"
+    r"^(?:setmaxregister|wgmma_|mbarrier_init_fence$|sync_warp$|copy_tensormap$|tcgen05_|prefetch|griddepcontrol"
+    r"|Copy\w*Op$|shuffle_sync|vote_|(?:warp_)?redux_sync|match_)"  # the lanes of a warp, as C++'s `__shfl_sync` is
 )
 # what has a barrier or wait in its name and holds back no other thread of the block
 _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
     r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
 )
+FENCE = "fence_proxy"  # what threads wrote to shared memory is there for what reads it asynchronously
+_FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 # what the DSL names after waits and barriers, and which makes nothing visible to other threads
 _ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
@@ -43,6 +46,11 @@ _PIPELINED = {  # what a step does with which barrier
 
 class Holding(Running):
     """The steps of a run that barriers, waits and commits are, and asynchronous copies and products by assembly."""
+
+    def by_assembly(self, span: Span) -> None:
+        """Assembly in Python: it may be a fence."""
+        if self.thread is not None:
+            self.add(Step("call", span, "", FENCE))
 
     def goes_into(self, bodies: list[str], span: Span) -> None:
         """A function of the program's own, in these files: what its body does is known by its steps."""
@@ -90,6 +98,8 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
+        if self.by_source and _FENCES.search(function):
+            self.add(Step("call", span, where, FENCE))
         if function in _OF_WARP:
             if all(self.under):
                 self.add(Step("warp", span, where, function))

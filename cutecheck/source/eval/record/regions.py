@@ -38,7 +38,12 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     if last < _TILE or extent == 1:
         return whole, whole
     modes = zip(*(it.flatten_to_tuple(x) for x in (get(inner, last).shape, get(inner, last).stride)), strict=True)
-    steps = [d for n, d in modes if n != 1]
+    several = [(n, d) for n, d in modes if n != 1]
+    steps = [d for _, d in several]
+    if length is not None and len(several) > 1 and all(isinstance(x, int) and x > 0 for pair in several for x in pair):
+        rest = length - sum((n - 1) * d for n, d in several)
+        if rest > min(steps):
+            return whole, whole  # parts of one tile: `(_4,_2):(_16,_8192)` of the 128 columns that an MMA multiplies
     step = steps[0] if len(steps) == 1 else None
     if length is None or extent is None or not isinstance(step, int) or step < 1 or fact.dtype is None:
         return _OPEN, None

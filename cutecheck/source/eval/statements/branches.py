@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Guard, Span, Unknown
-from cutecheck.source.eval import conversions, ir, leaks, predicates
+from cutecheck.source.eval import conversions, ir, leaks, own_elements, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env
@@ -38,9 +38,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     replay = m.dialect.replaying
     decided = None if replay is None or not _leaves(node) else replay.slices.so_far()
     shared_elements.reads(m, node.cond, inner)
-    cond = conversions.tested(m, node.cond, inner)
+    cond, known = own_elements.decided(m, node, inner)
     m.tested[id(node)] = cond
-    known = m.dialect.truth(cond)
     if replay is not None and decided is not None and known is False:
         replay.slices.decided, replay.slices.of_blocks = decided  # a block that goes on decides nothing by it
     if known is not None:

@@ -140,3 +140,31 @@ def test_what_an_import_takes_is_not_the_importers(tmp_path: Path) -> None:
     assert [str(v) for found in results(made).values() for v in found] == ["600:1"]
     made = driver(tmp_path, text, limits=Limits(idle_steps=1000), one=table, two=table)
     assert not results(made)  # half of a table is none
+
+
+def test_programs_are_started_without_arguments(tmp_path: Path) -> None:
+    text = """
+import sys
+
+def usage():
+    if len(sys.argv) < 3:
+        print("which rows?")
+        return
+    cute.make_layout((3, 3))  # walked: without arguments nothing would be shown
+
+def main(argv=None):
+    argv = argv or sys.argv[1:]
+    rows = int(sys.argv[1]) if len(sys.argv) > 1 else 8
+    columns = 16
+    if len(sys.argv) > 2:
+        columns = int(sys.argv[2])
+    for fast in [a == "fast" for a in argv] or [False, True]:
+        cute.make_layout((rows, columns, 2 if fast else 1))
+    if "--transposed" in sys.argv:
+        cute.make_layout((7, 7))
+
+if __name__ == "__main__":
+    main()
+    usage()
+"""
+    assert shapes(tmp_path, text) == {"(8,16,1):(1,8,0)", "(8,16,2):(1,8,128)", "(3,3):(1,3)"}
