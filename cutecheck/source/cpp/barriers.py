@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, div
-from cutecheck.source.cpp import pipelines
+from cutecheck.source.cpp import bulk_copies, pipelines
 from cutecheck.source.eval import shared_addresses
 from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
@@ -86,6 +86,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
         m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
     addressed = name in _ADDRESSES
+    if isinstance(fn, (Unknown, Extern, ExternType)) and bulk_copies.noted(m, args, span):
+        return DEFER
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):
             m.recorder.barrier("escapes", buffer, span, ())

@@ -25,7 +25,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import assembled, barriers, pipelines
+from cutecheck.source.cpp import assembled, barriers, bulk_copies, pipelines
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
@@ -83,8 +83,8 @@ class CppDialect(Dialect):
         of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)
         return pipelines.barriers(value) or of
 
-    def writes_nothing(self, fn: Value) -> bool:
-        return self.replaying is not None and barriers.is_step(fn)
+    def writes_nothing(self, fn: Value, called: ir.Expr) -> bool:
+        return bulk_copies.is_operation(called) or (self.replaying is not None and barriers.is_step(fn))
 
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)

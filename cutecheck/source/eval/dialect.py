@@ -72,8 +72,8 @@ class Hooks:
         """``left op right`` before structures and scalars decide."""
         return DEFER
 
-    def writes_nothing(self, fn: Value) -> bool:
-        """Whether a function that is not of the tree is known to change none of what it is given."""
+    def writes_nothing(self, fn: Value, called: ir.Expr) -> bool:
+        """Whether a function that is not of the tree is known to change none of what it is given, by its name."""
         return False
 
     def declare(self, m: Machine, decl: ir.Decl, env: Env) -> bool:

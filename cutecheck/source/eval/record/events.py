@@ -173,6 +173,12 @@ class EventRecorder(LaunchRecorder):
             replay.brings(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
         self._step_noted("load", buffer, span, arguments)
 
+    def drained(self, read: TensorVal, span: Span) -> None:
+        """TMA is told to store what is in shared memory from an element on."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None:
+            replay.drains(self._tensor(read, span), span, self.frame.symbol)
+
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
         """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""
         replay = self.acts()

@@ -105,6 +105,17 @@ class Replaying(Holding):
         adds = adds if goes_on and kind == "gemm" else None
         self.add(Step(kind, span, where, name, number, found, goes_on, maybe, self.at.get(depth - 1), adds))
 
+    def drains(self, fact: TensorFact, span: Span, where: str) -> None:
+        """TMA stores what is in shared memory, which it reads after the call."""
+        if self.thread is None:
+            return
+        place = self.place(fact)
+        if place is None or not all(self.under):
+            self.end()
+            return
+        places = (place, Place("", span, "gmem", "", 0))
+        self.add(Step("drain", span, where, "tma", None, places, True, bool(self.under)))
+
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
         places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space in ("rmem", "tmem")]
