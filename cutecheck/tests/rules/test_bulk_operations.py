@@ -99,7 +99,9 @@ MISTAKES = {
     "released_before_it_is_read": (READS + RELEASE, RELEASE + READS, "CUT212"),
     "store_not_waited_for": ("    if (threadIdx.x == 0) tma_store_wait<0>();\n    cutlass", "    cutlass", "CUT216"),
     "stored_too_soon": (
-        "    tma_store_fence();\n    cutlass::arch::NamedBarrier::sync(128, 1);\n", "    tma_store_fence();\n", "CUT216",
+        "    tma_store_fence();\n    cutlass::arch::NamedBarrier::sync(128, 1);\n",
+        "    tma_store_fence();\n",
+        "CUT216",
     ),
 }  # fmt: skip
 
