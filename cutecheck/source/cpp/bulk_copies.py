@@ -20,10 +20,9 @@ from cutecheck.source.eval.values import Object, Pointer, TensorVal, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-# as kernels for one block use them: what is told of two blocks' parts may be a barrier of the other one
+# what is told of two blocks' parts may be a barrier of the other one, and bulk copies may be one of each lane
 _LOADS = re.compile(r"SM90_TMA_LOAD(?:_MULTICAST)?(?:_IM2COL)?(?:_MULTICAST)?(?:_\dD)?")
 _STORES = re.compile(r"SM90_TMA_(?:STORE|REDUCE_ADD)(?:_IM2COL)?(?:_\dD)?")
-_BULK = "SM90_BULK_COPY_G2S"  # the address in global memory, the barrier, the one in shared memory, bytes
 _BARRIER = 8  # bytes
 
 
@@ -33,22 +32,21 @@ def noted(m: Machine, args: list[Value], span: Span) -> bool:
     name = _operation(node.fn) if node is not None and node.span == span else ""
     if _STORES.fullmatch(name):
         return _stored(m, args, span)
-    if name != _BULK and not _LOADS.fullmatch(name):
+    if not _LOADS.fullmatch(name):
         return False
     barrier = shared_addresses.located(m, args[1], span) if len(args) > 3 else None
     to = next((found for a in args[2:] if (found := _shared(m, a, span)) is not None), None)
     if barrier is None or to is None:
         return False
     index = m.dialect.to_model(div(Dyn(barrier[1]), Dyn.of(_BARRIER)))
-    size = (m.dialect.to_model(args[3]),) if name == _BULK else ()
-    m.recorder.loaded(barrier[0], span, (index, *size), to)
+    m.recorder.loaded(barrier[0], span, (index,), to)
     return True
 
 
 def is_operation(called: ir.Expr | None) -> bool:
     """Whether a call is of an operation: it gets addresses, and writes none of the program's variables."""
     name = _operation(called)
-    return name == _BULK or _LOADS.fullmatch(name) is not None or _STORES.fullmatch(name) is not None
+    return _LOADS.fullmatch(name) is not None or _STORES.fullmatch(name) is not None
 
 
 def _operation(called: ir.Expr | None) -> str:
