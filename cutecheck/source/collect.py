@@ -63,8 +63,14 @@ def note_unit(unit: ir.Unit, out: Collected) -> None:
         out.errors.setdefault((unit.path, f"{n.span}"), SourceError(unit.path, message, n.span))
 
 
-def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:
-    """What the evaluation of one program recorded, as far as it lies in reported files."""
+def collect(
+    recorder: Recorder, reported: frozenset[str], out: Collected, beneath: frozenset[str] = frozenset()
+) -> None:
+    """What the evaluation of one program recorded, as far as it lies in reported files.
+
+    What a kernel calls in a header ``beneath`` them, which names nothing of CuTe, is a step of it all the same.
+    """
+    steps = reported | beneath
     for key, site in recorder.sites.items():
         if site.span.path not in reported:
             continue
@@ -84,9 +90,9 @@ def collect(recorder: Recorder, reported: frozenset[str], out: Collected) -> Non
         if predicate.span.path in reported:
             out.predicates.setdefault((*key, predicate.arch), predicate)
     for key, fact in recorder.calls.items():
-        if fact.span.path in reported:
+        if fact.span.path in steps:
             _add_call((*key, fact.arch), fact, out)
-    _escaped(recorder, reported, out)
+    _escaped(recorder, steps, out)
     out.clock += recorder.clock
     out.defined.update(recorder.defined)
     for place, values in recorder.reached.items():

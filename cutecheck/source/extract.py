@@ -112,10 +112,11 @@ def _extract(request: ExtractRequest) -> Facts:
     others = frozenset() if request.changed is None else frozenset(files) - reported
     partial = None if request.changed is None else tuple(sorted({*units, *fragments, *python, *touched}))
     limits = request.limits.over(len(asked))
-    translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others)
+    beneath = frozenset(p for p in cpp if p not in reach and not of_library(p))
+    translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others, beneath)
     if recall is not None:
         recall.limits = limits.by_units()
-        recall.reported = reported
+        recall.reported, recall.beneath = reported, beneath
     met: dict[str, dict[str, Refused | None]] = {}
     try:
         linked = Links() if limits.twins else links(tree, [*starts])

@@ -31,6 +31,7 @@ class Recall:
     tree: Tree
     request: str
     reported: frozenset[str] = frozenset()
+    beneath: frozenset[str] = frozenset()
     limits: tuple[int, ...] = ()  # those that depend on how many units there are
     _seen: dict[str, str] = field(default_factory=dict)  # of files: digests of what evaluation sees
 
@@ -75,6 +76,7 @@ class Recall:
             sorted(job.owned),
             job.open,
             wanted,
+            [p for p in closure if p in self.beneath],
             closure,
             files,
             linked,

@@ -74,7 +74,8 @@ class Translator:
     """Evaluates jobs over one tree.
 
     ``reported`` are the files whose sites are wanted, ``others`` those of the tree whose kernels are left to a run that
-    reports them.
+    reports them, ``beneath`` those of the tree that neither name CuTe nor include what does: headers of barriers and
+    waits, whose steps are the kernels' that include them.
     """
 
     tree: Tree
@@ -83,6 +84,7 @@ class Translator:
     instantiate: tuple[str, ...] = ()
     tracing: Tracing | None = None
     others: frozenset[str] = frozenset()
+    beneath: frozenset[str] = frozenset()
     _templates: dict[tuple[str, str], list[ir.Decl]] = field(default_factory=dict)
     _words: dict[str, Words] = field(default_factory=dict)
     _named: dict[str, bool] = field(default_factory=dict)  # files that name CuTe
@@ -215,7 +217,7 @@ class Translator:
             part.facts.errors.setdefault((where, unknown.reason), SourceError(where, unknown.reason, unknown.span))
         if not any(launch.origin != "attribute" for launch in recorder.launches.values()):  # none was walked
             recorder.launches = {k: a for k, a in recorder.launches.items() if a.span.path not in self.others}
-        collect(recorder, self.reported, part.facts)
+        collect(recorder, self.reported, part.facts, self.beneath)
         met = history.functions | history.classes
         part.instantiated = frozenset(
             (path, position)

@@ -90,6 +90,19 @@ class Bench:
         exact = [c for c in calls if isinstance(c.result, TensorFact) and c.result.layout == root]
         return exact or calls
 
+    def views_made(self, tensor: TensorFact, event: Event | Call) -> list[Call]:
+        """The calls that make whole tensors of an operand's memory, one of each layout."""
+        root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
+        calls = self.context.index.calls_on.get((tensor.buffer or "", event.arch), [])
+        made = {
+            c.result.layout: c
+            for c in calls
+            if c.function in ("make_tensor", "allocate_tensor", "get_tensor") and isinstance(c.result, TensorFact)
+            and c.result.layout != root
+        }  # fmt: skip
+        own = [c for c in self.tensors_made(tensor, event) if isinstance(c.result, TensorFact)]
+        return [*own[:1], *made.values()]
+
     def sites(self, value: AnyLayout, arch: str) -> list[Site]:
         """Declarations of this layout, each place once."""
         found: dict[Span, Site] = {}

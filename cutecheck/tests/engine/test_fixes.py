@@ -236,3 +236,31 @@ def test_nothing_to_fix_is_one_check(tmp_path: Path) -> None:
 
     run = fix_all((tmp_path,), checker, True)  # type: ignore[arg-type]
     assert calls == 1 and list(difference(run)) == []
+
+
+TWO_VIEWS = b"""#include <cute/tensor.hpp>
+using namespace cute;
+using Words = Layout<Shape<_8, _32>, Stride<_1, _8>>;
+using Rows = Layout<Shape<_2, _128>, Stride<_128, _1>>;
+using Fill = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, uint32_t>{},
+    Layout<Shape<_1, _32>, Stride<_32, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(32) k(uint32_t const* w, uint32_t* out) {
+  __shared__ alignas(128) uint32_t words[256];
+  Tensor rows = make_tensor(make_smem_ptr(words), Rows{});
+  Tensor mine = make_tensor(make_smem_ptr(words), Words{});
+  auto thr = Fill{}.get_slice(threadIdx.x);
+  copy(Fill{}, thr.partition_S(make_tensor(make_gmem_ptr(w), Rows{})), thr.partition_D(rows));
+  __syncthreads();
+  for (int i = 0; i < 4; ++i) {
+    Tensor r = make_tensor<uint32_t>(Shape<_8>{});
+    copy(AutoVectorizingCopyWithAssumedAlignment<128>{}, mine(_, threadIdx.x), r);
+    out[threadIdx.x] += r(0) + r(7);
+  }
+}
+"""
+
+
+def test_a_layout_that_another_view_does_not_share_is_swizzled_only_on_demand(tmp_path: Path) -> None:
+    file = put(tmp_path, TWO_VIEWS)
+    assert fixed(file, unsafe=False).applied == []
+    assert [a.fix.safe for a in fixed(file, unsafe=True).applied] == [False]

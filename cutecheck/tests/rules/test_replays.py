@@ -231,3 +231,21 @@ def test_a_thread_that_reads_what_it_has_copied_needs_no_barrier(
     (tmp_path / "rows.cu").write_text(PREAMBLE + HEAD + text)
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT212", "CUT213")))
     assert {f.code for f in report.findings} == codes
+
+
+EXCHANGED = """if (threadIdx.x < 32) {
+        float x = acc(0);
+        for (int o = 16; o; o /= 2) x += __shfl_xor_sync(~0u, x, o);
+        C[t] = x;
+      }"""
+
+
+@pytest.mark.parametrize("name", ["", "weak_wait", "wait_too_soon", "other_stage"])
+def test_lanes_of_one_warp_exchange_values(tmp_path: Path, name: str) -> None:
+    old, new, code = MISTAKES[name] if name else ("", "", "")
+    text = KERNEL.replace("int kn = (kb + 1)", f"{EXCHANGED}\n      int kn = (kb + 1)").replace("NAME", "sums")
+    (tmp_path / "k.cu").write_text(PREAMBLE + HEAD + (text.replace(old, new) if old else text))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), ignore=("CUT1", "CUT4"), cache=False))
+    assert not report.failures and not report.errors
+    found = {f.code for f in report.findings}
+    assert code in found if code else not found

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 from cutecheck.engine.fixes.bench import Bench, Proposal
 from cutecheck.engine.fixes.spelling import Leaf, Region, arguments, flat, layouts, number, tuple_of, with_number
@@ -32,11 +32,37 @@ def free_buffer(finding: Finding, bench: Bench) -> Iterator[Proposal]:
                 continue
             swizzle, padding = found.synthesis.swizzle, found.synthesis.padding
             for region, is_type in layout_definitions(bench, event, access.tensor):
+                safe = found.safe and _of_all_views(bench, region, event, access.tensor)
                 if swizzle is not None:
-                    yield from _swizzled(bench, region, is_type, found.current, swizzle, found.safe)
+                    yield from _swizzled(bench, region, is_type, found.current, swizzle, safe)
                 elif padding is not None:
                     pitch = padding.pitch - padding.extra
-                    yield from padded(bench, region, access.tensor, pitch, padding.extra, found.safe)
+                    yield from padded(bench, region, access.tensor, pitch, padding.extra, safe)
+
+
+def _of_all_views(bench: Bench, region: Region, event: Event, tensor: TensorFact) -> bool:
+    """Whether every tensor that the kernel makes of this memory has its layout from here.
+
+    Of two layouts of the same elements, as one that words are copied by and one that lanes read their own by, an edit
+    of one alone has the reader find other elements than were written.
+    """
+    views = bench.views_made(tensor, event)
+    return len(views) < 2 or all(any(_same(region, r) for r in views_of) for views_of in map(_written(bench), views))
+
+
+def _written(bench: Bench) -> Callable[[Call], list[Region]]:
+    def regions(call: Call) -> list[Region]:
+        at = bench.region(call.span)
+        if at is None or "(" not in at.code:
+            return []
+        given = arguments(at, at.code.index("("))
+        return [region for part in given[1:] for region, _ in bench.definitions(part)]
+
+    return regions
+
+
+def _same(one: Region, other: Region) -> bool:
+    return (one.source.path, one.begin) == (other.source.path, other.begin)
 
 
 def layout_definitions(bench: Bench, event: Event | Call, tensor: TensorFact) -> list[tuple[Region, bool]]:

@@ -42,6 +42,7 @@ _PIPELINED = {  # what a step does with which barrier
     "consumer_release": (("arrive", _EMPTY),),
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
+_EXCHANGES = re.compile(r"__(?:shfl(?:_\w+)?|any|all|ballot|match_\w+|reduce_\w+)_sync")
 
 
 class Holding(Running):
@@ -88,6 +89,8 @@ class Holding(Running):
         if function in ("barrier", "commit") and _short(where) in _WRAPPERS:
             return  # the assembly of a function that was counted where it is called
         if self.under or looped:
+            if _EXCHANGES.fullmatch(function):
+                return  # of the lanes that come there: no others wait for them, and it orders no memory
             self.end()
         given = [a.value if isinstance(a, Scalar) else a for a in args]
         numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
