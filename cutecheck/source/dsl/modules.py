@@ -150,7 +150,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
         value = attribute(m, base, ident, span) if isinstance(base, Module) else base
         if isinstance(value, (Unknown, Extern)) or value is None:
             sub = get(m, f"{name}.{ident}", file)
-            if isinstance(sub, Module) and (top != "cutlass" or _is_module(m, sub.name)):
+            if isinstance(sub, Module) and (top != "cutlass" or _may_be_module(m, sub.name)):
                 value = sub
         m.journal.set(at.vars, alias or ident, None if value is NONE else value)
     return _at_hand(base, top)
@@ -293,6 +293,11 @@ _CUTLASS_MODULES = frozenset({
     "cutlass.utils.blackwell_helpers", "cutlass.utils.layout", "cutlass.testing", "cutlass.cute.atom",
     "cutlass.cute.tensor", "cutlass.memory", "cutlass.cute.nvgpu.helpers", "cutlass.cute.nvgpu.common",
 })  # fmt: skip
+
+
+def _may_be_module(m: Machine, name: str) -> bool:
+    """Whether a name of the package is a module: any may be where the package is not there to be read."""
+    return m.dialect.library.cutlass is None or _is_module(m, name)  # type: ignore[attr-defined]
 
 
 def _is_module(m: Machine, name: str) -> bool:

@@ -25,6 +25,7 @@ def product(mma: cute.TiledMma, layout: cute.ComposedLayout):
     cute.copy(a, thr_a.partition_S(sA), thr_a.retile(rA))
     cute.copy(b, thr_b.partition_S(sB), thr_a.retile(rB))
     cute.gemm(mma, acc, rA, rB, acc)
+    cute.print_tensor(acc)
 
 
 @cute.jit

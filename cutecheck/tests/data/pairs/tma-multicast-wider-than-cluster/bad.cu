@@ -16,9 +16,10 @@ __global__ void __launch_bounds__(128) kernel(CUTE_GRID_CONSTANT Tma const tma) 
   extern __shared__ alignas(1024) Elem smem[];
   __shared__ alignas(8) uint64_t bar;
   Tensor mA = tma.get_tma_tensor(make_shape(Int<4096>{}, Int<512>{}));
-  Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
+  Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x / 2, 0));
   Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
   auto cta = tma.get_slice(block_rank_in_cluster());
+  cluster_sync();
   copy(tma.with(bar, uint16_t(3)), cta.partition_S(gA), cta.partition_D(sA));
 }
 void run(Elem const* A, cudaStream_t stream) {
