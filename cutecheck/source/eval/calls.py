@@ -8,6 +8,7 @@ from typing import Any
 
 from cutecheck.facts import NOT_WALKED, Span, Unknown
 from cutecheck.source.eval import (
+    answers,
     callbacks,
     chosen,
     classes,
@@ -185,6 +186,9 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         may_write(m, best.fn, args, span, fset.self_)
         if m.recorder.is_unevaluated():
             return unevaluated(m, best.fn, best.env, span)
+        known = answers.answer(m, best, fset.self_, args, span)
+        if known is not None:
+            return known
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
         return left_out.result(m, best.fn, best.env, span)

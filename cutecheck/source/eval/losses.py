@@ -107,10 +107,11 @@ def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:
 
 def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None:
     """Every number that an object holds may be any other, in place."""
-    from cutecheck.source.eval import classes
+    from cutecheck.source.eval import answers, classes
 
     if obj.pointer is not None or depth > DEPTH:
         return
+    answers.forget(m, obj)
     for _, decl in classes.fields(m, obj.cls):
         value = classes.get_field(m, obj, decl.name, span)
         if isinstance(value, Object):

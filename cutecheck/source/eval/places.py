@@ -341,7 +341,7 @@ def write(m: Machine, cells: Cells, value: Value, span: Span) -> None:
 
 def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
     """``object = value``: every field, in place, as others may refer to the object."""
-    from cutecheck.source.eval import classes
+    from cutecheck.source.eval import answers, classes
 
     if isinstance(value, tuple):
         value = classes.construct(m, old.cls, list(value), designators(value), span)
@@ -349,6 +349,7 @@ def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
         value = classes.convert(m, old.cls, value, span)
     if value is old:
         return
+    answers.forget(m, old)
     if type(old.fields) is Apart:
         from cutecheck.source.eval.leaks import leak
 
