@@ -19,7 +19,7 @@ class Leftovers:
     """
 
     left: tuple[tuple[Span, TensorFact], ...]
-    read: frozenset[Span]
+    read: tuple[Span, ...]
     unset: tuple[tuple[Span, TensorFact], ...] = ()
 
 

@@ -92,7 +92,7 @@ class Reads:
         """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
         every = [*self.last.values(), *((span, use.tensor) for span, use in self.written.items())]
         left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
-        read = frozenset({*self.seen, *(span for span, tensor in every if (span, tensor) not in left)})
+        read = tuple(sorted({*self.seen, *(span for span, tensor in every if (span, tensor) not in left)}))
         unset = () if self.unsure else tuple(x for buffer, x in self.used.items() if self._is_unset(buffer, x[1]))
         return Leftovers(left, read, unset)
 

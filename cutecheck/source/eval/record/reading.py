@@ -9,6 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.leftovers import LEFTOVERS
+from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.state import RecorderState
@@ -52,7 +53,9 @@ class ReadingRecorder(RecorderState):
         if kernel not in self.reads:
             return
         found = self.reads[kernel].leftovers()
+        places = (*(at for at, _ in (*found.left, *found.unset)), *found.read)
+        at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(
-            "leftovers", next((at for at, _ in found.left), span), (found,), Unknown(LEFTOVERS, span), kernel,
+            "leftovers", at, (found,), Unknown(LEFTOVERS, span), kernel,
             self.arch, order=self.clock, kernel=kernel,
         )  # fmt: skip
