@@ -106,6 +106,8 @@ def codes(folder: Path, text: str, select: str = "CUT209,CUT210,CUT217,CUT218,CU
     [
         "copy(gB, rB);",
         "clear(rB);",
+        "memset(&rB, 0, sizeof(rB));",
+        "memcpy(&rB, B, 8);",
         "rB(0) = 1.f;",
         "for (int i = 0; i < size(rB); ++i) rB(i) = B[i];",
         "set(rB);",

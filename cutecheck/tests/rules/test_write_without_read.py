@@ -119,6 +119,8 @@ def found(folder: Path, text: str) -> list[str]:
         "asm volatile(\"\" :: \"f\"(acc(0)));",
         "Tensor w = coalesce(acc); C[0] = w(0);",
         "print_tensor(acc);",
+        "auto other = make_fragment_like(gC); auto& one = *A > 3.f ? acc : other; copy(one, gC);",
+        "auto* one = *A > 3.f ? &acc : nullptr; if (one != nullptr) copy(*one, gC);",
         "printf(\"%f\", acc(0));",
         "gemm(Mma{}, acc, rA, rB, acc); copy(acc, gC);",
         "auto* whole = &acc; copy(*whole, gC);",

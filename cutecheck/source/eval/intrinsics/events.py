@@ -15,6 +15,7 @@ from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tensors import OBJECT
 from cutecheck.source.eval.mentions import parts_in
+from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value, Zipped
 
@@ -109,7 +110,11 @@ def _gemm(c: Call) -> Value:
 def _no_effect(c: Call) -> Value:
     if c.name in ("clear", "fill", "axpby"):
         c.m.recorder.overwritten(c, [a for a in c.args if isinstance(a, TensorVal)])
-    if c.name == "axpby" or "print" in c.name:
+    replay = c.m.recorder.acts()
+    if c.name == "memset" and replay is not None:
+        for held in pointers(c.args):
+            replay.touched(held.buffer, held.space)
+    if c.name in ("axpby", "memset") or "print" in c.name:
         c.m.recorder.takes(c.args[:-1] if c.name == "axpby" else c.args)
     return NOTHING
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from cutecheck.source.eval.values import Object, Pointer, Reference, TensorVal, Zipped
+from cutecheck.source.eval.values import Address, Object, Pointer, Reference, TensorVal, Zipped
 
 
 def pointers(values: Iterable[object]) -> Iterator[Pointer]:
@@ -22,9 +22,9 @@ def pointers(values: Iterable[object]) -> Iterator[Pointer]:
             stack.extend(at)
         elif isinstance(at, dict):
             stack.extend(at.values())
-        elif isinstance(at, Reference) and id(at) not in seen:
+        elif isinstance(at, (Address, Reference)) and id(at) not in seen:
             seen.add(id(at))
-            stack.extend(held.get(name) for held, name in at.cells)
+            stack.extend(held.get(name) for held, name in at.cells if isinstance(held, dict))
         elif isinstance(at, Object) and id(at) not in seen:
             seen.add(id(at))
             stack.append(at.pointer)
