@@ -173,6 +173,8 @@ def test_a_product_that_is_left_out(tmp_path: Path) -> None:
         "D[threadIdx.x] = get(cast_smem_ptr_to_uint(&sB(0)) + 4 * threadIdx.x);",
         "float* p = s.b; D[threadIdx.x] = p[threadIdx.x];",
         "if (n > 3) { copy(local_partition(sB, thr, threadIdx.x), local_partition(gD, thr, threadIdx.x)); }",
+        "auto either = n > 3 ? sA : sB; D[0] = either(threadIdx.x);",
+        "float* either = n > 3 ? s.a : s.b; D[0] = either[threadIdx.x];",
         "Tensor other = make_tensor(make_smem_ptr(s.b), Layout<_64>{}); D[0] = other(0);",
         "Tensor both = make_tensor(make_smem_ptr(s.a), Layout<Shape<_128, _2>>{});"
         " copy(both(threadIdx.x, _), make_tensor(make_gmem_ptr(D), Layout<_2>{}));",

@@ -38,6 +38,8 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         choice = one_of((a, b), f"{what} depends on a condition that is not known", span)
         if choice is not None:
             return choice
+    if isinstance(a, TensorVal) and isinstance(b, TensorVal) and a.pointer != b.pointer:
+        m.recorder.takes((a, b))  # through the one either may be read
     own = m.dialect.joined(m, a, b, what, span, cond, varying)
     if own is not None:
         return own
