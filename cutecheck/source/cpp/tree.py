@@ -276,7 +276,7 @@ class Tree:
         return [
             (m[1].decode(), m[2].decode("utf-8", "replace"))
             for m in _INCLUDE_LINE.finditer(data)
-            if not data[data.rfind(b"\n", 0, m.start()) + 1 : m.start()].strip(b" \t")
+            if not data[data.rfind(b"\n", 0, m.start()) + 1 : m.start()].strip(b" \t\xef\xbb\xbf")
         ]
 
     # ------------------------------------------------------------ macros and units

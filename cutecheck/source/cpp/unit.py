@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
@@ -20,6 +21,8 @@ from cutecheck.source.cpp.words import BUILTIN_TYPES
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 
+_SPLICE = re.compile(r"\\([ \t]+)\n")
+
 
 def decode(data: bytes) -> tuple[str, bool]:
     """Text of a source file, and whether it was valid UTF-8 (otherwise Latin-1, so that columns still count)."""
@@ -32,6 +35,8 @@ def decode(data: bytes) -> tuple[str, bool]:
         text, valid = data.decode("latin-1"), False
     if "\r" in text:  # the columns of what stands before stay true
         text = text.replace("\r\n", " \n").replace("\r", " ")
+    if "\\ " in text or "\\\t" in text:  # compilers go on with the next line past white space, too
+        text = _SPLICE.sub(r"\1\\\n", text)
     return text.replace("\0", " "), valid
 
 
