@@ -122,7 +122,8 @@ class TmaTransactionBytes(Rule):
             yield from self._of_barrier(call, context)
         if call.function not in EXPECTS or (call.span, call.kernel, call.arch) in told(context):
             return
-        group = next((g for g in announcements(context)[(call.enclosing, call.arch)] if call in g.calls), None)
+        function = (call.enclosing, call.kernel, call.arch)
+        group = next((g for g in announcements(context)[function] if call in g.calls), None)
         if group is None or group.calls[-1] is not call or not group.loads:
             return
         expected = [announced_bytes(c) for c in group.calls]

@@ -106,7 +106,7 @@ class TmaMulticast(Rule):
             return
         for launch in context.facts.launches:
             cluster = None if launch.cluster is None else known_value(launch.cluster)
-            if launch.kernel != event.enclosing or launch.arch != event.arch or cluster is None:
+            if launch.kernel != event.kernel or launch.arch != event.arch or cluster is None:
                 continue
             payload = Holds(
                 (Condition(Rel.DIVIDES, as_expr(found.num_multicast), as_expr(cluster)),), "CTAs of the multicast"

@@ -32,17 +32,17 @@ class Announced:
     loads: list[Call | Event] = field(default_factory=list)
 
 
-def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
-    """Announcements and loads of each function in the order they are reached."""
+def announcements(context: Context) -> dict[tuple[str, str, str], list[Announced]]:
+    """Announcements and loads of each function in each kernel that calls it, in the order they are reached."""
     if "announced" not in context.memo:
-        steps: dict[tuple[str, str], list[Call | Event]] = defaultdict(list)
+        steps: dict[tuple[str, str, str], list[Call | Event]] = defaultdict(list)
         for call in context.facts.calls:
             if call.function in (*EXPECTS, BY_ASSEMBLY):
-                steps[(call.enclosing, call.arch)].append(call)
+                steps[(call.enclosing, call.kernel, call.arch)].append(call)
         for event in context.facts.events:
             if is_load(event):
-                steps[(event.enclosing, event.arch)].append(event)
-        found: dict[tuple[str, str], list[Announced]] = defaultdict(list)
+                steps[(event.enclosing, event.kernel, event.arch)].append(event)
+        found: dict[tuple[str, str, str], list[Announced]] = defaultdict(list)
         others = _others(context)
         for key, items in steps.items():
             items.sort(key=lambda x: x.order)
@@ -57,7 +57,7 @@ def announcements(context: Context) -> dict[tuple[str, str], list[Announced]]:
                 elif groups and not _told_since(groups[-1], item, others[(item.kernel, item.arch)]):
                     groups[-1].loads.append(item)
         context.memo["announced"] = found
-    return cast("dict[tuple[str, str], list[Announced]]", context.memo["announced"])
+    return cast("dict[tuple[str, str, str], list[Announced]]", context.memo["announced"])
 
 
 def _others(context: Context) -> dict[tuple[str, str], list[Call]]:
