@@ -7,6 +7,8 @@ from cutecheck.facts.span import Span
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.records import record
 
+# from the call in the kernel's own body to the place itself, which functions that are called many times share
+Way = tuple[Span, ...]
 LEFTOVERS = "what a kernel leaves unread"  # the result of a Call that has Leftovers as its argument
 
 
@@ -18,9 +20,9 @@ class Leftovers:
     products that read fragments which nothing in the kernel writes.
     """
 
-    left: tuple[tuple[Span, TensorFact], ...]
-    read: tuple[Span, ...]
-    unset: tuple[tuple[Span, TensorFact], ...] = ()
+    left: tuple[tuple[Way, TensorFact], ...]
+    read: tuple[Way, ...]
+    unset: tuple[tuple[Way, TensorFact], ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

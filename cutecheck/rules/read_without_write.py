@@ -80,8 +80,13 @@ class ReadWithoutWrite(Replayed):
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
         found = leftovers_of(call)
-        for span, tensor in found.unset if found is not None else ():
+        for way, tensor in found.unset if found is not None else ():
             place = Place(tensor.name, tensor.span, tensor.space, tensor.buffer or "", 0)
             yield self._of_run(
-                Fault("unwritten", Step("unwritten", span, call.kernel, "", None, (place,)), place), call
+                Fault(
+                    "unwritten",
+                    Step("unwritten", way[-1], call.kernel, "", None, (place,), caller=way[-2] if way[1:] else None),
+                    place,
+                ),
+                call,
             )

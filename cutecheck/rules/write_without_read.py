@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, Span
 from cutecheck.facts.leftovers import leftovers_of
-from cutecheck.findings import Finding
+from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.read_without_write import _EXAMPLE
+
+_LIBRARY = re.compile(r"(?:^|/include/)(?:cute|cutlass)/")  # which of its steps a caller needs is its own affair
 
 
 class WriteWithoutRead(Rule):
@@ -56,23 +59,30 @@ class WriteWithoutRead(Rule):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         found = leftovers_of(call)
-        for span, tensor in found.left if found is not None else ():
-            if span in _read(context):
+        for way, tensor in found.left if found is not None else ():
+            places = way[-1:] if _LIBRARY.search(way[-1].path) else reversed(way)
+            span = next((at for at in places if at not in _read(context)), None)
+            if span is None:
                 continue
             where = "shared memory" if tensor.space == "smem" else "registers"
+            what = f"`{tensor.name}` ({where})"
+            called = [Related(way[-1], "copied or computed here")] if span != way[-1] else []
             yield self.finding(
                 span,
-                f"nothing in the kernel reads `{tensor.name}` ({where}) after this: what is copied or computed is lost",
+                f"nothing in the kernel reads {what} after this: what is copied or computed is lost"
+                if not called
+                else f"nothing in the kernel reads what this call leaves in {what}",
                 label="never read",
                 help="store it, or take it for the operand that it was meant to be; leave it out if it is not needed",
+                related=called,
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
 
 
 def _read(context: Context) -> set[Span]:
-    """Where some kernel copies or computes what it then reads."""
+    """Where some kernel copies or computes what it then reads, and the calls that lead there."""
     if "read after" not in context.memo:
         found = (leftovers_of(call) for call in context.facts.calls)
-        context.memo["read after"] = {span for one in found if one is not None for span in one.read}
+        context.memo["read after"] = {at for one in found if one is not None for way in one.read for at in way}
     return cast("set[Span]", context.memo["read after"])

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Event, Loop, Span, TensorFact
-from cutecheck.facts.leftovers import Leftovers
+from cutecheck.facts.leftovers import Leftovers, Way
 from cutecheck.facts.replayed import Place
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.source.eval import ir
@@ -41,58 +41,59 @@ class Reads:
     ``taken``: buffers of which an element or a pointer is taken, or which are passed to code that is not followed.
     ``used``: the first copy or product that reads each buffer of registers; ``given``: those of them that something
     writes. ``last``: the last copy or product into each buffer of registers.
-    ``written``: by place, those into shared memory that nothing has read since, nor a pass of a loop before it;
+    ``written``: by the way there, those into shared memory that nothing has read since, nor a pass of a loop before it;
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
     ``entered``: the functions that were walked, by identity.
     """
 
     taken: set[str] = field(default_factory=set)
-    used: dict[str, tuple[Span, TensorFact]] = field(default_factory=dict)
+    used: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
-    last: dict[str, tuple[Span, TensorFact]] = field(default_factory=dict)
-    written: dict[Span, _Use] = field(default_factory=dict)
-    seen: set[Span] = field(default_factory=set)
-    loaded: dict[tuple[Span, str], _Use] = field(default_factory=dict)
+    last: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
+    written: dict[Way, _Use] = field(default_factory=dict)
+    seen: set[Way] = field(default_factory=set)
+    loaded: dict[tuple[Way, str], _Use] = field(default_factory=dict)
     unsure: bool = False
     computes: bool = False
     entered: dict[int, ir.Function] = field(default_factory=dict)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
+        way = recorder.way(event.span)
         inputs, target = operands_of(event)
         self.computes = self.computes or event.kind == "gemm" or target.space in ("gmem", "coord")
         if any(t.space == "unknown" or t.buffer is None for t in event.operands if t.space != "coord"):
             self.unsure = True
         if event.predicate is not None:
-            self.used.setdefault(event.predicate.buffer or "", (event.span, event.predicate))
+            self.used.setdefault(event.predicate.buffer or "", (way, event.predicate))
         for tensor in inputs:
             if tensor.space != "smem":
-                self.used.setdefault(tensor.buffer or "", (event.span, tensor))
+                self.used.setdefault(tensor.buffer or "", (way, tensor))
                 continue
             use = _use(event, tensor, recorder)
-            self.loaded[event.span, tensor.buffer or ""] = use
-            for span, store in list(self.written.items()):
+            self.loaded[way, tensor.buffer or ""] = use
+            for at, store in list(self.written.items()):
                 if may_overlap(use.place, store.place, recorder.is_dynamic):
-                    del self.written[span]
-                    self.seen.add(span)
+                    del self.written[at]
+                    self.seen.add(at)
         if target.space == "rmem":
             self.given.add(target.buffer or "")
-            self.last[target.buffer or ""] = event.span, target
-        elif target.space == "smem" and event.span not in self.seen:
+            self.last[target.buffer or ""] = way, target
+        elif target.space == "smem" and way not in self.seen:
             store = _use(event, target, recorder)
             again = (x for x in self.loaded.values() if x.may_come_after(store))
             if any(may_overlap(x.place, store.place, recorder.is_dynamic) for x in again):
-                self.written.pop(event.span, None)
-                self.seen.add(event.span)
+                self.written.pop(way, None)
+                self.seen.add(way)
             else:
-                self.written[event.span] = store
+                self.written[way] = store
 
     def leftovers(self) -> Leftovers:
         """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
-        every = [*self.last.values(), *((span, use.tensor) for span, use in self.written.items())]
+        every = [*self.last.values(), *((at, use.tensor) for at, use in self.written.items())]
         left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
-        read = tuple(sorted({*self.seen, *(span for span, tensor in every if (span, tensor) not in left)}))
+        read = tuple(sorted({*self.seen, *(at for at, tensor in every if (at, tensor) not in left)}))
         unset = () if self.unsure else tuple(x for buffer, x in self.used.items() if self._is_unset(buffer, x[1]))
         return Leftovers(left, read, unset)
 

@@ -46,14 +46,14 @@ class ReadingRecorder(RecorderState):
         reads = self.reads.setdefault(self.frame.kernel, Reads())
         if t.space == "rmem":
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
-            reads.last[t.pointer.buffer] = span, replace(self._tensor(t, span), name=name)
+            reads.last[t.pointer.buffer] = self.way(span), replace(self._tensor(t, span), name=name)
 
     def leaves(self, kernel: str, span: Span) -> None:
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
         if kernel not in self.reads:
             return
         found = self.reads[kernel].leftovers()
-        places = (*(at for at, _ in (*found.left, *found.unset)), *found.read)
+        places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(
             "leftovers", at, (found,), Unknown(LEFTOVERS, span), kernel,
