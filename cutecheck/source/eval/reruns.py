@@ -326,10 +326,10 @@ def _run(
 
 def _pipelined(m: Machine, symbol: str) -> bool:
     """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
-    found = [e for e in m.recorder.events.values() if e.kernel == symbol and e.loops]
+    met = m.recorder.reads.get(symbol)
     chunks = [c for c in m.recorder.calls.values() if c.kernel == symbol and c.loops and c.function == CHUNK]
-    written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
-    read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
+    written: set[str | None] = set(met.refilled) if met is not None else set()
+    read: set[str | None] = set(met.reread) if met is not None else set()
     for buffer, stored in ((_buffer(c), dict(c.keywords).get("asynchronous")) for c in chunks):
         (written if stored else read).add(buffer)
     return bool((written & read) - {None})

@@ -44,7 +44,8 @@ class Reads:
     ``written``: by the way there, those into shared memory that nothing has read since, nor a pass of a loop before it;
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
-    ``entered``: the functions that were walked, by identity.
+    ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
+    are copied to, and read, in loops.
     """
 
     taken: set[str] = field(default_factory=set)
@@ -57,11 +58,16 @@ class Reads:
     unsure: bool = False
     computes: bool = False
     entered: dict[int, ir.Function] = field(default_factory=dict)
+    refilled: set[str] = field(default_factory=set)
+    reread: set[str] = field(default_factory=set)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
         way = recorder.way(event.span)
         inputs, target = operands_of(event)
+        if event.loops:
+            self.reread.update(t.buffer for t in inputs if t.space == "smem" and t.buffer)
+            self.refilled.update(t.buffer for t in (target,) if t.space == "smem" and t.buffer)
         self.computes = self.computes or event.kind == "gemm" or target.space in ("gmem", "coord")
         if any(t.space == "unknown" or t.buffer is None for t in event.operands if t.space != "coord"):
             self.unsure = True

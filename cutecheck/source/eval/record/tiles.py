@@ -22,7 +22,7 @@ from cutecheck.source.eval.values import Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-MOST_COST = 32_000  # steps of the evaluation
+MOST_COST = 64_000  # steps of the evaluation
 _LEAST = 384  # of run-time numbers: some tiles, a multiple of most of their extents
 _MOST_ELEMENTS = 4096  # of a tensor in registers
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
