@@ -43,3 +43,19 @@ def test_the_rest_of_the_file_is_read(case: str, tmp_path: Path) -> None:
 )
 def test_raw_strings_are_read_alike_whether_or_not_one_is_open(text: str) -> None:
     assert lex(text).texts == [p.group().rstrip() for p in lexer._FULL.finditer(text)] + [""]
+
+
+@pytest.mark.parametrize("end", ["\r\n", " \n", "\t\r\n"])
+def test_a_macro_goes_on_past_white_space_at_the_end_of_its_lines(end: str, tmp_path: Path) -> None:
+    lines = ("#define MAKE(n) \\", "  auto l = \\", "  make_layout(Int<n>{});", "void host() {", "  MAKE(8)", "}", "")
+    (tmp_path / "a.cu").write_bytes("using namespace cute;\n".encode() + end.join(lines).encode())
+    found = extract(ExtractRequest((tmp_path,)))
+    assert [(str(s.value), s.span.line) for s in found.sites] == [("_8:_1", 6)]
+    assert not found.errors
+
+
+def test_an_include_line_after_a_byte_order_mark(tmp_path: Path) -> None:
+    (tmp_path / "k.cuh").write_text("template <int N> void make() { auto l = cute::make_layout(cute::Int<N>{}); }\n")
+    (tmp_path / "a.cu").write_bytes(b'\xef\xbb\xbf#include "k.cuh"\nvoid host() { make<8>(); }\n')
+    found = extract(ExtractRequest((tmp_path,)))
+    assert [str(s.value) for s in found.sites] == ["_8:_1"]

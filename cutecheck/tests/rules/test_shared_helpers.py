@@ -1,0 +1,165 @@
+"""Device functions that a kernel calls more than once, or that several kernels call: each call counts for itself."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+HELPERS = """
+template <class S, class D> __device__ void move(S const& s, D&& d) { copy(s, d); }
+template <class C, class S, class D> __device__ void move(C const& c, S const& s, D&& d) { copy(c, s, d); }
+"""
+PRODUCT = (
+    HELPERS
+    + """
+using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_16, _8, _1>>{}));
+__global__ void __launch_bounds__(128) product(float const* A, float const* B, float* C) {
+  auto thr = Mma{}.get_slice(threadIdx.x);
+  Tensor gA = thr.partition_A(make_tensor(make_gmem_ptr(A), Layout<Shape<_16, _8>>{}));
+  Tensor gB = thr.partition_B(make_tensor(make_gmem_ptr(B), Layout<Shape<_8, _8>>{}));
+  Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _8>>{}));
+  Tensor rA = make_fragment_like(gA), rB = make_fragment_like(gB), acc = make_fragment_like(gC);
+  clear(acc);
+  move(gA, rA);
+  move(gB, rB);
+  gemm(Mma{}, rA, rB, acc);
+  move(acc, gC);
+}
+void run(float const* A, float const* B, float* C) { product<<<1, 128>>>(A, B, C); }
+"""
+)
+STAGES = (
+    HELPERS
+    + """
+using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Smem = Layout<Shape<_16, _64, _2>, Stride<_64, _1, _1024>>;
+__global__ void __launch_bounds__(128) sums(half_t const* A, half_t* C, int n) {
+  __shared__ alignas(128) half_t raw[2048];
+  Tensor s = make_tensor(make_smem_ptr(raw), Smem{});
+  Tensor g = make_tensor(make_gmem_ptr(A), make_layout(make_shape(_16{}, _64{}, n), make_stride(_64{}, _1{}, 1024)));
+  Tensor o = make_tensor(make_gmem_ptr(C), make_layout(make_shape(_16{}, _64{}, n), make_stride(_64{}, _1{}, 1024)));
+  auto thr = Load{}.get_slice(threadIdx.x);
+  Tensor tg = thr.partition_S(g), ts = thr.partition_D(s);
+  auto back = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_16, _8>>{},
+      Layout<Shape<_1, _8>>{}).get_slice(threadIdx.x);
+  Tensor us = back.partition_S(s), ug = back.partition_D(o);
+  Tensor r = make_fragment_like(us(_, _, _, 0));
+  move(Load{}, tg(_, _, _, 0), ts(_, _, _, 0));
+  cp_async_fence();
+  for (int i = 0; i < n; ++i) {
+    cp_async_wait<0>();
+    __syncthreads();
+    if (i + 1 < n) { move(Load{}, tg(_, _, _, i + 1), ts(_, _, _, (i + 1) % 2)); }
+    cp_async_fence();
+    move(us(_, _, _, i % 2), r);
+    move(r, ug(_, _, _, i));
+  }
+}
+void run(half_t const* A, half_t* C, int n) { sums<<<1, 128>>>(A, C, n); }
+"""
+)
+LOADS = """
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
+struct Storage { alignas(1024) half_t a[8192]; alignas(8) uint64_t bar; };
+template <class Tma> struct Work {
+  static __device__ void run(Tma const& tma, int m) {
+    extern __shared__ alignas(1024) char raw[];
+    Storage& smem = *reinterpret_cast<Storage*>(raw);
+    Tensor mA = tma.get_tma_tensor(make_shape(m, 64));
+    Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
+    Tensor sA = make_tensor(make_smem_ptr(smem.a), Smem{});
+    auto cta = tma.get_slice(0);
+    for (int i = 0; i < m; ++i) {
+      set_barrier_transaction_bytes(smem.bar, BYTES);
+      copy(tma.with(smem.bar MASK), cta.partition_S(gA), cta.partition_D(sA));
+    }
+  }
+};
+template <class Shape, class Tma>
+__global__ void __launch_bounds__(128) fill(Shape shape, CUTE_GRID_CONSTANT Tma const tma) {
+  Work<Tma>::run(tma, get<0>(shape) + get<1>(shape));
+}
+"""
+TWICE = """
+template <class Tma> void go(Tma const& tma, int m, int n) { fill<<<4, 128, 16400>>>(make_shape(m, n), tma); }
+void run(half_t const* A, int m, int n, int k) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, 64), make_stride(64, Int<1>{})));
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
+  fill<<<4, 128, 16400>>>(make_shape(m, n), tma);
+  fill<<<4, 128, 16400>>>(make_shape(n, k), tma);
+}
+"""
+CLUSTER = """
+void run(half_t const* A, int m) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, 64), make_stride(64, Int<1>{})));
+  auto tma = make_tma_copy(SM90_TMA_LOAD_MULTICAST{}, gA, Smem{}, Shape<_128, _64>{}, _2{});
+  cutlass::ClusterLaunchParams params = {dim3(4), dim3(128), dim3(CTAS, 1, 1), 16400};
+  auto shape = make_shape(m, m);
+  cutlass::launch_kernel_on_cluster(params, (void const*)&fill<decltype(shape), decltype(tma)>, shape, tma);
+}
+"""
+
+
+def found(folder: Path, text: str, *codes: str) -> list[tuple[str, str]]:
+    """The code of each finding, and the line that it is at."""
+    (folder / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(folder)]), Settings(select=codes, arch=("sm_90a",)))
+    assert not report.failures
+    lines = (PREAMBLE + text).splitlines()
+    return sorted({(f.code, lines[f.span.line - 1].strip()) for f in report.findings})
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        ("", "", []),
+        ("gemm(Mma{}, rA, rB, acc);", "gemm(Mma{}, rA, rA, acc);", [("CUT222", "move(gB, rB);")]),
+        ("move(acc, gC);", "", [("CUT222", "gemm(Mma{}, rA, rB, acc);")]),
+        ("move(gB, rB);", "", [("CUT221", "gemm(Mma{}, rA, rB, acc);")]),
+        (  # nothing reads what any call of the helper leaves
+            "gemm(Mma{}, rA, rB, acc);", "",
+            [("CUT222", "template <class S, class D> __device__ void move(S const& s, D&& d) { copy(s, d); }")],
+        ),
+    ],
+)  # fmt: skip
+def test_what_one_call_leaves_is_told_at_that_call(
+    tmp_path: Path, was: str, now: str, expected: list[tuple[str, str]]
+) -> None:
+    assert found(tmp_path, PRODUCT.replace(was, now) if was else PRODUCT, "CUT221", "CUT222") == expected
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "expected"),
+    [
+        ("", "", set()),
+        ("cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", {"CUT212"}),
+        ("cp_async_wait<0>();", "cp_async_wait<1>();", {"CUT213"}),
+        ("us(_, _, _, i % 2)", "us(_, _, _, 0)", {"CUT218"}),
+    ],
+)
+def test_a_helper_that_is_called_before_the_loop_and_in_it(
+    tmp_path: Path, was: str, now: str, expected: set[str]
+) -> None:
+    """Its first call is in no loop, and the kernel has a loop to be run pass by pass all the same."""
+    codes = {code for code, _ in found(tmp_path, STAGES.replace(was, now, 1) if was else STAGES, "CUT2")}
+    assert codes >= expected and bool(codes) == bool(expected)
+
+
+@pytest.mark.parametrize(
+    ("count", "wrong"), [("size(Smem{}) * sizeof(half_t)", False), ("size(Smem{})", True)]
+)  # fmt: skip
+def test_loads_of_two_kernels_in_one_function_are_not_one_sequence(tmp_path: Path, count: str, wrong: bool) -> None:
+    text = LOADS.replace("BYTES", count).replace("MASK", "") + TWICE
+    assert [code for code, _ in found(tmp_path, text, "CUT805")] == ["CUT805"] * wrong
+
+
+@pytest.mark.parametrize(("ctas", "wrong"), [("2", False), ("1", True)])
+def test_a_multicast_load_in_a_function_of_the_kernel(tmp_path: Path, ctas: str, wrong: bool) -> None:
+    text = LOADS.replace("BYTES", "size(Smem{}) * sizeof(half_t)").replace("MASK", ", uint16_t(3)")
+    text = text.replace("make_coord(blockIdx.x, 0)", "make_coord(blockIdx.x / 2, 0)")
+    text = text.replace("get_slice(0)", "get_slice(blockIdx.x % 2)")
+    assert [c for c, _ in found(tmp_path, text + CLUSTER.replace("CTAS", ctas), "CUT804")] == ["CUT804"] * wrong
