@@ -34,71 +34,82 @@ void run(float const* A, float const* B, float* C) { product<<<1, 128>>>(A, B, C
 STAGES = (
     HELPERS
     + """
-using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{},
-    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
-using Smem = Layout<Shape<_16, _64, _2>, Stride<_64, _1, _1024>>;
-__global__ void __launch_bounds__(128) sums(half_t const* A, half_t* C, int n) {
-  __shared__ alignas(128) half_t raw[2048];
-  Tensor s = make_tensor(make_smem_ptr(raw), Smem{});
-  Tensor g = make_tensor(make_gmem_ptr(A), make_layout(make_shape(_16{}, _64{}, n), make_stride(_64{}, _1{}, 1024)));
-  Tensor o = make_tensor(make_gmem_ptr(C), make_layout(make_shape(_16{}, _64{}, n), make_stride(_64{}, _1{}, 1024)));
-  auto thr = Load{}.get_slice(threadIdx.x);
-  Tensor tg = thr.partition_S(g), ts = thr.partition_D(s);
-  auto back = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_16, _8>>{},
-      Layout<Shape<_1, _8>>{}).get_slice(threadIdx.x);
-  Tensor us = back.partition_S(s), ug = back.partition_D(o);
-  Tensor r = make_fragment_like(us(_, _, _, 0));
-  move(Load{}, tg(_, _, _, 0), ts(_, _, _, 0));
-  cp_async_fence();
+using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_16, _8, _1>>{}));
+__global__ void __launch_bounds__(128) product(float const* A, float const* B, float* C, int n) {
+  __shared__ float rawA[128];
+  __shared__ float rawB[128];
+  Tensor sA = make_tensor(make_smem_ptr(rawA), Layout<Shape<_16, _8>>{});
+  Tensor sB = make_tensor(make_smem_ptr(rawB), Layout<Shape<_16, _8>>{});
+  auto tiles = make_layout(make_shape(_16{}, _8{}, n), make_stride(_1{}, _16{}, 128));
+  Tensor gA = make_tensor(make_gmem_ptr(A), tiles), gB = make_tensor(make_gmem_ptr(B), tiles);
+  auto all = Layout<Shape<_16, _8>>{};
+  Tensor tgA = local_partition(gA, all, threadIdx.x), tgB = local_partition(gB, all, threadIdx.x);
+  Tensor tsA = local_partition(sA, all, threadIdx.x), tsB = local_partition(sB, all, threadIdx.x);
+  auto thr = Mma{}.get_slice(threadIdx.x);
+  Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _16>>{}));
+  Tensor uA = thr.partition_A(sA), uB = thr.partition_B(sB);
+  Tensor rA = make_fragment_like(tsA), rB = make_fragment_like(tsB), acc = make_fragment_like(gC);
+  Tensor fA = make_fragment_like(uA), fB = make_fragment_like(uB);
+  clear(acc);
+  move(tgA(_, _, 0), rA);
+  move(tgB(_, _, 0), rB);
+  move(rA, tsA);
+  move(rB, tsB);
   for (int i = 0; i < n; ++i) {
-    cp_async_wait<0>();
     __syncthreads();
-    if (i + 1 < n) { move(Load{}, tg(_, _, _, i + 1), ts(_, _, _, (i + 1) % 2)); }
-    cp_async_fence();
-    move(us(_, _, _, i % 2), r);
-    move(r, ug(_, _, _, i));
+    move(uA, fA);
+    move(uB, fB);
+    __syncthreads();
+    if (i + 1 < n) {
+      move(tgA(_, _, i + 1), rA);
+      move(tgB(_, _, i + 1), rB);
+      move(rA, tsA);
+      move(rB, tsB);
+    }
+    gemm(Mma{}, fA, fB, acc);
   }
+  move(acc, gC);
 }
-void run(half_t const* A, half_t* C, int n) { sums<<<1, 128>>>(A, C, n); }
+void run(float const* A, float const* B, float* C, int n) { product<<<1, 128>>>(A, B, C, n); }
 """
 )
 LOADS = """
 using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
 struct Storage { alignas(1024) half_t a[8192]; alignas(8) uint64_t bar; };
 template <class Tma> struct Work {
-  static __device__ void run(Tma const& tma, int m) {
+  static __device__ void run(Tma const& tma, int m, int k) {
     extern __shared__ alignas(1024) char raw[];
     Storage& smem = *reinterpret_cast<Storage*>(raw);
-    Tensor mA = tma.get_tma_tensor(make_shape(m, 64));
-    Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
+    Tensor mA = tma.get_tma_tensor(make_shape(m, k));
+    Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, _));
     Tensor sA = make_tensor(make_smem_ptr(smem.a), Smem{});
     auto cta = tma.get_slice(0);
-    for (int i = 0; i < m; ++i) {
+    Tensor from = cta.partition_S(gA), to = cta.partition_D(sA);
+    for (int i = 0; i < size<2>(gA); ++i) {
       set_barrier_transaction_bytes(smem.bar, BYTES);
-      copy(tma.with(smem.bar MASK), cta.partition_S(gA), cta.partition_D(sA));
+      copy(tma.with(smem.bar MASK), from(_, _, _, i), to);
     }
   }
 };
 template <class Shape, class Tma>
 __global__ void __launch_bounds__(128) fill(Shape shape, CUTE_GRID_CONSTANT Tma const tma) {
-  Work<Tma>::run(tma, get<0>(shape) + get<1>(shape));
+  Work<Tma>::run(tma, get<0>(shape), get<1>(shape));
 }
 """
 TWICE = """
-template <class Tma> void go(Tma const& tma, int m, int n) { fill<<<4, 128, 16400>>>(make_shape(m, n), tma); }
 void run(half_t const* A, int m, int n, int k) {
-  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, 64), make_stride(64, Int<1>{})));
+  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, n), make_stride(n, Int<1>{})));
   auto tma = make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
   fill<<<4, 128, 16400>>>(make_shape(m, n), tma);
   fill<<<4, 128, 16400>>>(make_shape(n, k), tma);
 }
 """
 CLUSTER = """
-void run(half_t const* A, int m) {
-  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, 64), make_stride(64, Int<1>{})));
+void run(half_t const* A, int m, int n) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, n), make_stride(n, Int<1>{})));
   auto tma = make_tma_copy(SM90_TMA_LOAD_MULTICAST{}, gA, Smem{}, Shape<_128, _64>{}, _2{});
   cutlass::ClusterLaunchParams params = {dim3(4), dim3(128), dim3(CTAS, 1, 1), 16400};
-  auto shape = make_shape(m, m);
+  auto shape = make_shape(m, n);
   cutlass::launch_kernel_on_cluster(params, (void const*)&fill<decltype(shape), decltype(tma)>, shape, tma);
 }
 """
@@ -136,9 +147,9 @@ def test_what_one_call_leaves_is_told_at_that_call(
     ("was", "now", "expected"),
     [
         ("", "", set()),
-        ("cp_async_wait<0>();\n    __syncthreads();", "cp_async_wait<0>();", {"CUT212"}),
-        ("cp_async_wait<0>();", "cp_async_wait<1>();", {"CUT213"}),
-        ("us(_, _, _, i % 2)", "us(_, _, _, 0)", {"CUT218"}),
+        ("    move(uA, fA);", "", {"CUT221"}),
+        ("      move(tgA(_, _, i + 1), rA);\n", "", {"CUT218"}),
+        ("      move(rB, tsB);\n", "", {"CUT218"}),
     ],
 )
 def test_a_helper_that_is_called_before_the_loop_and_in_it(
@@ -160,6 +171,6 @@ def test_loads_of_two_kernels_in_one_function_are_not_one_sequence(tmp_path: Pat
 @pytest.mark.parametrize(("ctas", "wrong"), [("2", False), ("1", True)])
 def test_a_multicast_load_in_a_function_of_the_kernel(tmp_path: Path, ctas: str, wrong: bool) -> None:
     text = LOADS.replace("BYTES", "size(Smem{}) * sizeof(half_t)").replace("MASK", ", uint16_t(3)")
-    text = text.replace("make_coord(blockIdx.x, 0)", "make_coord(blockIdx.x / 2, 0)")
+    text = text.replace("make_coord(blockIdx.x, _)", "make_coord(blockIdx.x / 2, _)")
     text = text.replace("get_slice(0)", "get_slice(blockIdx.x % 2)")
     assert [c for c, _ in found(tmp_path, text + CLUSTER.replace("CTAS", ctas), "CUT804")] == ["CUT804"] * wrong

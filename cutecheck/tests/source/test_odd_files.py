@@ -48,7 +48,7 @@ def test_raw_strings_are_read_alike_whether_or_not_one_is_open(text: str) -> Non
 @pytest.mark.parametrize("end", ["\r\n", " \n", "\t\r\n"])
 def test_a_macro_goes_on_past_white_space_at_the_end_of_its_lines(end: str, tmp_path: Path) -> None:
     lines = ("#define MAKE(n) \\", "  auto l = \\", "  make_layout(Int<n>{});", "void host() {", "  MAKE(8)", "}", "")
-    (tmp_path / "a.cu").write_bytes("using namespace cute;\n".encode() + end.join(lines).encode())
+    (tmp_path / "a.cu").write_bytes(b"using namespace cute;\n" + end.join(lines).encode())
     found = extract(ExtractRequest((tmp_path,)))
     assert [(str(s.value), s.span.line) for s in found.sites] == [("_8:_1", 6)]
     assert not found.errors
