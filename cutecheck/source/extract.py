@@ -84,10 +84,13 @@ def _extract(request: ExtractRequest) -> Facts:
     named = len(python)
     python += drivers(python, files)
     touched: frozenset[str] = frozenset()
+    # what a kernel calls in a header that names nothing of CuTe itself, and includes what does, is reported all the same
+    between = {p for p in cpp if p in reach and not of_library(p)}
     if request.changed is not None:
         touched = _touched(files, request.changed)
         depend = tree.reaching(touched)
         units = [p for p in units if p in depend]
+        between &= depend
         python = importing(touched, python, files)
         named = len(python)
     out = Collected()
@@ -103,14 +106,14 @@ def _extract(request: ExtractRequest) -> Facts:
         for fragment, around in tree.fragments(p, arch).items()
         if around in reported and not of_library(fragment)
     }
-    reported |= fragments
+    reported |= fragments | between
     archs = (
         [a for a in ARCHITECTURES if any(a in named for named in asked.values())]
         if not request.archs
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
-    partial = None if request.changed is None else tuple(sorted({*units, *fragments, *python, *touched}))
+    partial = None if request.changed is None else tuple(sorted({*units, *fragments, *between, *python, *touched}))
     limits = request.limits.over(len(asked))
     beneath = frozenset(p for p in cpp if p not in reach and not of_library(p))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others, beneath)

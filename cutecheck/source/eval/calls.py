@@ -192,6 +192,9 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         return Unknown(f"`{fset.name}` is declared but not defined in the scanned files", span)
     if fset.self_ is None and not kwargs and left_out.leaves_out(m, best, args):
         return left_out.result(m, best.fn, best.env, span)
+    asked, known = answers.again(m, best, fset.self_, args)
+    if known is not None:
+        return known
     env = Env(best.env, "function", self_=fset.self_)
     again = None if m.history.handing else repeat(m, best, fset.self_, [*args, *kwargs.values()])
     if again is not None and again.is_left_out():
@@ -207,6 +210,8 @@ def call_functions(m: Machine, fset: FuncSet, args: list[Value], kwargs: dict[st
         value = _run_counted(m, best, env, args, kwargs, span, kind)
     if again is not None:
         again.walked()
+    if asked is not None:
+        value = answers.remember(m, fset.self_, asked, value)
     m.chosen = best.fn
     return value
 

@@ -356,6 +356,10 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(value, (Extern, Object)):
             return any_of(m, type_, span, False)
         return _number(m, type_, value, span)
+    if isinstance(type_, (PtrType, enums.EnumRef)) and isinstance(value, Object):
+        own = conversions.converted(m, value, type_, span)
+        if own is not None:
+            return convert(m, type_, own, span) if isinstance(own, Unknown) else own
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
         return decayed(type_, value)
     if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):

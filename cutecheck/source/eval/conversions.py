@@ -11,13 +11,13 @@ from cutecheck.model.integers import INTEGERS, canonical
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
-from cutecheck.source.eval.values import FuncSet, Object, ScalarType, Value
+from cutecheck.source.eval.values import FuncSet, Object, PtrType, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.scope import Env
 
-_NAME = re.compile(r"operator\s+(?:const\s+)?([A-Za-z_][\w:\s]*?)(?:\s+const)?\s*&{0,2}$")
+_NAME = re.compile(r"operator\s+(?:const\s+)?([A-Za-z_][\w:\s]*?)(?:\s+const)?\s*(\*?)(?:\s*const)?\s*&{0,2}$")
 _BOOL = "bool"
 
 
@@ -38,6 +38,13 @@ def functions(m: Machine, cls: ClassInst) -> list[tuple[str, Value, bool]]:
 
 
 def _type(m: Machine, fn: ir.Function, cls: ClassInst) -> Value:
+    known = _NAME.match(fn.name)
+    inner = _named(m, fn, cls)
+    return PtrType(inner) if known is not None and known[2] and not isinstance(inner, Unknown) else inner
+
+
+def _named(m: Machine, fn: ir.Function, cls: ClassInst) -> Value:
+    """The type that is written, but for a ``*`` behind it."""
     written = _NAME.match(fn.name)
     if written is None or fn.tparams is not None:
         return Unknown("the type of a conversion", fn.span)

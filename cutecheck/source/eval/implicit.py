@@ -19,12 +19,13 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tensor_types import alike
 from cutecheck.source.eval.tuples import Elements
-from cutecheck.source.eval.types import type_key
+from cutecheck.source.eval.types import same_type, type_key
 from cutecheck.source.eval.values import (
     ArrayType,
     Closure,
     CuteOp,
     Extern,
+    ExternType,
     Null,
     Object,
     PtrType,
@@ -78,8 +79,7 @@ def accepts(m: Machine, wanted: Value, value: Value, actual: Value, literal: boo
         close = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
         return CONVERTED if close else None  # the keys of tensors name their run-time numbers
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
-        numbers = isinstance(value, Object) and isinstance(wanted, ScalarType) and conversions.functions(m, value.cls)
-        return BY_USER if numbers and not all(explicit for _, _, explicit in numbers) else None
+        return BY_USER if isinstance(value, Object) and _converts_itself(m, value, wanted) else None
     if isinstance(wanted, ValueType):  # tags: std::true_type takes what derives from it
         if any(type_key(base) == type_key(wanted) for base in above(m, actual)):
             return BASE
@@ -207,6 +207,18 @@ def _converts(m: Machine, value: Value, wanted: ClassInst) -> bool:
             return True
     made = conversions.functions(m, value.cls) if isinstance(value, Object) else []
     return any(isinstance(to, Unknown) or to is wanted for _, to, explicit in made if not explicit)
+
+
+def _converts_itself(m: Machine, value: Object, wanted: Value) -> bool:
+    """Whether an object could become a value that is none of a class of the tree."""
+    if isinstance(wanted, ExternType):
+        return True  # it may have constructors that nobody sees
+    made = [to for _, to, explicit in conversions.functions(m, value.cls) if not explicit]
+    if isinstance(wanted, ScalarType):
+        return bool(made)
+    if isinstance(wanted, PtrType) and isinstance(wanted.inner, VoidType):
+        return any(isinstance(to, (Unknown, PtrType)) for to in made)
+    return any(isinstance(to, Unknown) or same_type(to, wanted) for to in made)
 
 
 def above(m: Machine, type_: Value) -> Iterator[Value]:

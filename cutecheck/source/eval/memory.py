@@ -325,6 +325,8 @@ def member_view(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, sp
         if isinstance(found.fields, Seen):
             found.fields.within = member_within(m, obj, at, span)
         return found
+    if isinstance(t, ExternType) and t.name.startswith("std::") and m.recorder.on_host():
+        return symbolic(m, t, name, span)  # a container, not its elements
     if isinstance(t, (ArrayType, ExternType)):
         return pointer
     if owner.decl.name in BARRIERS and isinstance(t, ScalarType):

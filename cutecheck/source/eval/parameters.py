@@ -19,6 +19,7 @@ from cutecheck.source.eval import (
     references,
 )
 from cutecheck.source.eval.containers import ANY_NAME, Lost, include, new
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -107,7 +108,7 @@ def bind_parameters(
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
                 typed = None if is_auto(p.type) else m.eval(p.type, env)
                 other = isinstance(typed, ClassInst) and not classes.derives(m, value.cls, typed)
-                if isinstance(typed, ScalarType) or (other and not (stands and not qualifiers.constant(inner))):
+                if isinstance(typed, (ScalarType, PtrType, EnumRef)) or (other and not (stands and not qualifiers.constant(inner))):
                     value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]

@@ -302,11 +302,12 @@ serials = count(1)
 class Fields(dict[str, Any]):
     """Where an object keeps its fields; ``serial`` is greater than that of those made before."""
 
-    __slots__ = ("serial",)
+    __slots__ = ("answered", "serial")
 
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(given)
         self.serial = next(serials)
+        self.answered: dict[str, Any] = {}  # what was held when a method answered a number that stands beside the fields
 
 
 class Apart(Fields):

@@ -17,6 +17,44 @@ struct Tensor {
 };
 }
 """
+BODIES = """
+#include <memory>
+#include <vector>
+namespace at {
+inline long wrapped(long dim, long rank) { if (dim < 0) dim += rank; return dim; }
+struct TensorImpl {
+  long dim() const { return sizes_.size(); }
+  long size(long d) const { d = wrapped(d, dim()); return sizes_[d]; }
+  void* data() const { return storage_.get(); }
+  std::vector<long> sizes_;
+  std::shared_ptr<void> storage_;
+};
+HOLDER
+struct Base {
+  long size(long dim) const { return impl_->size(dim); }
+  long next(long dim) { return impl_->size(dim + ++cursor_); }
+  void resize_(long rows, long columns) { impl_->sizes_ = {rows, columns}; }
+  float* data() const { return static_cast<float*>(impl_->data()); }
+ protected:
+  POINTER impl_;
+  int cursor_ = 0;
+};
+struct Tensor : Base {};
+}
+"""
+OWN = """
+template <class T> struct intrusive_ptr {
+  T* operator->() const noexcept { return target_; }
+  T& operator*() const noexcept { return *target_; }
+ private:
+  T* target_ = nullptr;
+};
+"""
+HEADERS = {
+    "declared": HEADER,
+    "shared": BODIES.replace("HOLDER", "").replace("POINTER", "std::shared_ptr<TensorImpl>"),
+    "own": BODIES.replace("HOLDER", OWN).replace("POINTER", "intrusive_ptr<TensorImpl>"),
+}
 KERNEL = """
 #include "tensor.h"
 #include <cute/tensor.hpp>
@@ -45,14 +83,15 @@ ASK = "if (x.size(1) % 32 != 0) throw 1;"
 TAKE = "int m = x.size(0), n = x.size(1);"
 
 
-def found(folder: Path, host: str) -> list[str]:
-    (folder / "tensor.h").write_text(HEADER)
+def found(folder: Path, host: str, header: str) -> list[str]:
+    (folder / "tensor.h").write_text(HEADERS[header])
     (folder / "k.cu").write_text(KERNEL.replace("HOST", host))
     report = check(inputs([str(folder)]), Settings(select=("CUT604",), arch=("sm_80",)))
     assert not report.failures and report.facts.events
     return [f.code for f in report.findings]
 
 
+@pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize(
     "host",
     [
@@ -72,10 +111,11 @@ def found(folder: Path, host: str) -> list[str]:
         "int m = x.size(0), n = x.size(1); if (n % 32 != 0) throw 1;",
     ],
 )
-def test_what_is_asked_holds(tmp_path: Path, host: str) -> None:
-    assert found(tmp_path, host) == []
+def test_what_is_asked_holds(tmp_path: Path, host: str, header: str) -> None:
+    assert found(tmp_path, host, header) == []
 
 
+@pytest.mark.parametrize("header", HEADERS)
 @pytest.mark.parametrize(
     "host",
     [
@@ -91,5 +131,5 @@ def test_what_is_asked_holds(tmp_path: Path, host: str) -> None:
         "if (x.next(1) % 32 != 0) throw 1; int m = x.size(0), n = x.next(1);",
     ],
 )
-def test_what_is_asked_of_another_number_does_not(tmp_path: Path, host: str) -> None:
-    assert found(tmp_path, host) == ["CUT604"]
+def test_what_is_asked_of_another_number_does_not(tmp_path: Path, host: str, header: str) -> None:
+    assert found(tmp_path, host, header) == ["CUT604"]
