@@ -12,11 +12,12 @@ from cutecheck.model.constants import STD, constant_of, truth_constant
 from cutecheck.model.dtype import dtype
 from cutecheck.model.integers import INTEGERS, canonical, common_type, wrapped
 from cutecheck.model.units import BYTE
+from cutecheck.source.eval import std_arrays
 from cutecheck.source.eval.enums import EnumRef, underlying
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, type_maker
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import some, varies
-from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.tuples import Elements, Held
 from cutecheck.source.eval.values import (
     ArrayType,
     ExternType,
@@ -170,6 +171,20 @@ def _ssize(c: Call) -> Value:
     if isinstance(c.raw[0], Elements):
         return Scalar(len(c.raw[0]), "ptrdiff_t" if c.name == "ssize" else "size_t")
     raise Unsupported("the size of this container")
+
+
+@function("to_array")
+def _to_array(c: Call) -> Value:
+    """``std::to_array<T>({a, b})``, or of an array."""
+    given = c.raw[0] if len(c.raw) == 1 else None
+    if type(given) is Held or not isinstance(given, tuple) or not given:
+        raise Unsupported("an array made of something that is no list")
+    made: Value = None
+    if c.targs:
+        made = std_arrays.made(c.m, ArrayType(c.targs[0], len(given), name=std_arrays.NAME), given, c.span)
+    elif not any(isinstance(v, (tuple, Unknown)) for v in given):
+        made = std_arrays.deduced(c.m, given, c.span)
+    return Unknown("an array of elements that are not followed", c.span) if made is None else made
 
 
 def _of_sign(signed: bool, *names: str) -> None:
