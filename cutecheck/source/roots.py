@@ -19,7 +19,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name
-from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, SubstitutionFailure, Value
+from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, Pack, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
 
 _GENERATIONS = 32
@@ -154,7 +154,8 @@ class Roots:
         """The template arguments of a type, one a tuple."""
         found: list[Value] = []
         self._guard(lambda: found.append(self.m.eval(node, env)), node.span)
-        return [(a,) for value in found if isinstance(value, ExternType) for a in value.args]
+        listed = [a for value in found if isinstance(value, (ExternType, ClassInst)) for a in value.args]
+        return [(a,) for of in listed for a in (of.items if isinstance(of, Pack) else (of,))]
 
     def _function(self, value: FuncSet, params: Sequence[ir.Param] | None, env: Env) -> None:
         """``template __global__ void kernel<...>(...);``: the function under these template arguments."""

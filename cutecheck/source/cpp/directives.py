@@ -18,6 +18,10 @@ DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(\w*)((?:[^\\\n]|\\\r?\n|\\.)*)", re.MULT
 _SPLICE = re.compile(r"\\\r?\n")
 _DEFINE = re.compile(r"[ \t]*([^\W\d]\w*)(\(([^()]*)\))?")
 _INCLUDE = re.compile(r"[ \t]*(?:<([^>\n]+)>|\"([^\"\n]+)\")")
+_GTEST = re.compile(
+    r"(TYPED_)?TEST(_[FP])?|(INSTANTIATE_)?(TYPED_)?TEST_(SUITE|CASE)(_P)?|(EXPECT|ASSERT)_[A-Z0-9_]+|GTEST_SKIP|SCOPED_TRACE"
+)
+_GTEST_BODY = re.compile(r"\bGTEST_|\btesting::|\b(EXPECT|ASSERT)_PRED")
 _KEPT = re.compile(r"\s*(push|pop)_macro\s*\(\s*\"([^\W\d]\w*)\"\s*\)")
 _PACK = re.compile(r"\s*pack\s*\(([^()]*)\)")
 _WORD = re.compile(r"[^\W\d]\w*")
@@ -279,10 +283,15 @@ def _splice(fragment: Fragment, after: int, so_far: Progress, opener: Opener | N
     so_far.stretches.append(Stretch(so_far.length, so_far.within[-1].origin if so_far.within else None, after))
 
 
+def _of_gtest(macro: Macro) -> bool:
+    """GoogleTest's own macros of tests and checks: they are understood by name, what they stand for is not followed."""
+    return _GTEST.fullmatch(macro.name) is not None and _GTEST_BODY.search(macro.body) is not None
+
+
 def _plain(word: str, rest: str, end: int, scope: MacroScope) -> None:
     if word == "define":
         macro = define(rest)
-        if macro is not None:
+        if macro is not None and not _of_gtest(macro):
             scope.add(macro.name, end, macro)
     elif word == "undef":
         name = rest.strip()

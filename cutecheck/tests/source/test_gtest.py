@@ -113,3 +113,45 @@ def test_a_template_passed_by_name_is_spelled_by_its_name_and_no_site(tmp_path: 
         ("resolved", "tile<cutlass::half_t,GMMA::Layout_K_SW128_Atom>::whole")
     ]
     assert show(facts.sites[0].value).startswith("Sw<3,4,3>")
+
+
+HEADER = """
+namespace testing {
+class Test { private: virtual void TestBody() = 0; };
+template <class... T> struct Types { using type = Types; };
+namespace internal {
+template <class T> struct GenerateTypeList { using type = Types<T>; };
+template <class... T> struct GenerateTypeList<Types<T...>> { using type = Types<T...>; };
+template <template <class> class Fixture, class Sel, class List> struct TypeParameterizedTest { static bool Register(); };
+template <template <class> class Tmpl> struct TemplateSel { template <class T> struct Bind { using type = Tmpl<T>; }; };
+}
+}
+#define GTEST_TEST_CLASS_NAME_(suite, name) suite##_##name##_Test
+#define GTEST_TYPE_PARAMS_(suite) gtest_type_params_##suite##_
+#define GTEST_AMBIGUOUS_ELSE_BLOCKER_ switch (0) case 0: default:
+#define GTEST_TEST_BOOLEAN_(expression, fail) \\
+  GTEST_AMBIGUOUS_ELSE_BLOCKER_ if (const bool gtest_ar_ = (expression)) ; else fail()
+#define EXPECT_TRUE(condition) GTEST_TEST_BOOLEAN_(condition, ::testing::internal::failure)
+#define TEST(suite, name) \\
+  class GTEST_TEST_CLASS_NAME_(suite, name) : public ::testing::Test { void TestBody() override; }; \\
+  void GTEST_TEST_CLASS_NAME_(suite, name)::TestBody()
+#define TYPED_TEST_SUITE(suite, types, ...) \\
+  typedef ::testing::internal::GenerateTypeList<types>::type GTEST_TYPE_PARAMS_(suite)
+#define TYPED_TEST(suite, name) \\
+  template <typename gtest_TypeParam_> class GTEST_TEST_CLASS_NAME_(suite, name) : public suite<gtest_TypeParam_> { \\
+    typedef gtest_TypeParam_ TypeParam; void TestBody() override; }; \\
+  static bool gtest_##suite##_##name##_registered_ = ::testing::internal::TypeParameterizedTest<suite, \\
+    ::testing::internal::TemplateSel<GTEST_TEST_CLASS_NAME_(suite, name)>, GTEST_TYPE_PARAMS_(suite)>::Register(); \\
+  template <typename gtest_TypeParam_> void GTEST_TEST_CLASS_NAME_(suite, name)<gtest_TypeParam_>::TestBody()
+"""
+
+
+def test_headers_that_are_there_change_nothing(tmp_path: Path) -> None:
+    text = """
+    template <class T> class Widths : public ::testing::Test {};
+    using All = ::testing::Types<Int<32>, Int<64>>;
+    TYPED_TEST_SUITE(Widths, All);
+    TYPED_TEST(Widths, Run) { run<TypeParam::value>(); EXPECT_TRUE(true); }
+    TEST(Plain, Run) { run<128>(); EXPECT_TRUE(true); }
+    """
+    assert widths(tmp_path, HEADER + text) == ["128", "32", "64"]
