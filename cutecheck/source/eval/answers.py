@@ -23,7 +23,7 @@ DEPTH = 4  # of objects in objects
 
 
 def answer(m: Machine, best: Candidate, obj: Object | None, args: list[Value], span: Span) -> Value:
-    """The number that ``tensor.size(1)`` is in host code, of a class without the bodies; None where no type is known."""
+    """What ``tensor.size(1)`` is in host code, of a class without the bodies; None where no type is known."""
     fn = best.fn
     if fn.ret is None or not m.recorder.on_host() or not m.dialect.by_value:
         return None

@@ -108,7 +108,8 @@ def bind_parameters(
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
                 typed = None if is_auto(p.type) else m.eval(p.type, env)
                 other = isinstance(typed, ClassInst) and not classes.derives(m, value.cls, typed)
-                if isinstance(typed, (ScalarType, PtrType, EnumRef)) or (other and not (stands and not qualifiers.constant(inner))):
+                made = other and not (stands and not qualifiers.constant(inner))
+                if made or isinstance(typed, (ScalarType, PtrType, EnumRef)):
                     value = classes.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]

@@ -307,7 +307,8 @@ class Fields(dict[str, Any]):
     def __init__(self, given: Mapping[str, Any]) -> None:
         super().__init__(given)
         self.serial = next(serials)
-        self.answered: dict[str, Any] = {}  # what was held when a method answered a number that stands beside the fields
+        # what was held when a method answered the number that stands beside the fields
+        self.answered: dict[str, Any] = {}
 
 
 class Apart(Fields):

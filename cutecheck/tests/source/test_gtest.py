@@ -122,7 +122,7 @@ template <class... T> struct Types { using type = Types; };
 namespace internal {
 template <class T> struct GenerateTypeList { using type = Types<T>; };
 template <class... T> struct GenerateTypeList<Types<T...>> { using type = Types<T...>; };
-template <template <class> class Fixture, class Sel, class List> struct TypeParameterizedTest { static bool Register(); };
+template <template <class> class F, class Sel, class List> struct TypeParameterizedTest { static bool Register(); };
 template <template <class> class Tmpl> struct TemplateSel { template <class T> struct Bind { using type = Tmpl<T>; }; };
 }
 }
