@@ -84,7 +84,7 @@ def _extract(request: ExtractRequest) -> Facts:
     named = len(python)
     python += drivers(python, files)
     touched: frozenset[str] = frozenset()
-    # headers that name nothing of CuTe themselves, and include what does: what kernels call there is reported all the same
+    # headers that name nothing of CuTe, and include what does: what kernels call there is reported all the same
     between = {p for p in cpp if p in reach and not of_library(p)}
     if request.changed is not None:
         touched = _touched(files, request.changed)
