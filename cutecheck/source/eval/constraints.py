@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Unknown
+from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import classes, conversions, ir, spelled
 from cutecheck.source.eval.intrinsics.registry import CONCEPTS
 from cutecheck.source.eval.qualified import note, qualify
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
 _NOT_OF_NUMBERS = "is known of a scalar"
 # of what a trait gives, too, which stands for the trait: that has `type` and `value`
 _OF_TYPES = re.compile(r"no member `(?!type`|value`)\w+` is known of (?:ScalarType|PtrType)$")
+_EMPTY = ("std::monostate", "std::nullopt_t")
 _GIVEN = "what a requirement's expression gives"
 
 
@@ -168,15 +170,25 @@ def _formed(m: Machine, node: ir.Expr, env: Env) -> bool | None:
     with m.recorder.unevaluated(), m.journal.forgetting():
         try:
             value = m.eval(node, env)
+            if isinstance(node, ir.Call) and _nothing_to_call(m.eval(node.fn, env)):
+                return False
         except SubstitutionFailure:
             return False
     if isinstance(value, Unknown):
         return False if _not_formed(value) or _no_operator(m, node, value, env) else None
     if isinstance(node, ir.Scoped) and node.base is not None:
         of = m.eval(node.base, env)
+        if isinstance(of, ExternType) and of.name in _EMPTY:
+            return False
         if not isinstance(of, ClassInst):
             return None  # what a trait gives stands for the trait, too
     return None if isinstance(value, (Extern, ExternType)) else True
+
+
+def _nothing_to_call(of: Value) -> bool:
+    """Numbers, and classes of the standard library that have no members to speak of."""
+    empty = isinstance(of, Extern) and isinstance(of.type, ExternType) and of.type.name in _EMPTY
+    return empty or (isinstance(of, Scalar) and (of.ctype in INTEGERS or of.ctype in ("float", "double")))
 
 
 def _no_operator(m: Machine, node: ir.Expr, value: Unknown, env: Env) -> bool:

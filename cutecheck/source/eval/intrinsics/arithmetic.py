@@ -11,12 +11,14 @@ from cutecheck.model.integers import common_type
 from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.inttuple import leaves
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
-from cutecheck.source.eval.values import Scalar, ScalarType, Value, constant
+from cutecheck.source.eval.values import Closure, Object, Scalar, ScalarType, Value, constant
 
 
 @function("min", "max")
 def _min_max(c: Call) -> Value:
     """Of numbers, of all in CuTe's tuples, or of a braced list."""
+    if any(isinstance(v, (Closure, Object)) for given in c.raw for v in leaves(given)):
+        return _by_comparison(c)
     f = ints.minimum if c.name == "min" else ints.maximum
     value, *more = (c.m.dialect.from_model(v) for given in c.raw for v in leaves(given))
     for given in more:
@@ -28,6 +30,23 @@ def _min_max(c: Call) -> Value:
         scalar = next((v for v in (value, other) if isinstance(v, Scalar)), None)
         value = found if scalar is None else Scalar(found, scalar.ctype)
     return c.m.dialect.cast(c.targs[0], value, c.span) if c.targs and isinstance(c.targs[0], ScalarType) else value
+
+
+def _by_comparison(c: Call) -> Value:
+    """Of objects, or by a function that compares: ``std::max(a, b, less)``."""
+    from cutecheck.source.eval import calls
+
+    *given, less = c.raw
+    if not given or not isinstance(less, Closure):
+        return Unknown(f"{c.name} of objects by their own comparison", c.span)
+    best, *more = leaves(tuple(given))
+    for other in more:
+        pair = [other, best] if c.name == "min" else [best, other]
+        known = c.m.dialect.truth(calls.apply(c.m, less, pair, {}, c.span))
+        if known is None:
+            return Unknown(f"which the {c.name} is", c.span)
+        best = other if known else best
+    return best
 
 
 @function("abs")

@@ -19,6 +19,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import (
     ArrayType,
+    ExternType,
     Intrinsic,
     Pointer,
     PtrType,
@@ -33,6 +34,7 @@ from cutecheck.source.eval.values import (
     ValueType,
     VoidType,
     constant,
+    is_variant,
 )
 
 if TYPE_CHECKING:
@@ -216,6 +218,22 @@ def _tuple_element(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
         return type_of(v[i])
     raise Unsupported("tuple_element of something that is not a tuple")
+
+
+@type_maker("variant_size", "variant_size_v")
+def _variant_size(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    if isinstance(targs[0], ExternType) and is_variant(targs[0]):
+        count = len(targs[0].args)
+        return TraitType(ValueType(constant_of(count, "size_t", STD)), Scalar(count, "size_t"))
+    raise Unsupported("variant_size of something that is not a variant")
+
+
+@type_maker("variant_alternative", "variant_alternative_t", qualified=True)
+def _variant_alternative(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
+    i, of = constant(plain(targs[0])), plain(targs[1])
+    if isinstance(of, ExternType) and is_variant(of) and i is not None and i < len(of.args):
+        return of.args[i]
+    raise Unsupported("variant_alternative of something that is not a variant")
 
 
 def _extents(t: Value) -> list[Value]:
