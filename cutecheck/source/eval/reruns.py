@@ -79,18 +79,25 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     running, complete = _run(m, start, False)
     cost = running.cost
     made_smaller = False
+    numbers: Numbers | None = None
+    if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
+        ones = dict.fromkeys(running.made_by_host, 1)
+        other = _run(m, start, False, numbers=ones)
+        cost += other[0].cost
+        if other[0].steps:
+            (running, complete), numbers = other, ones
     if running.chose and not complete:
-        other = _run(m, start, True)
+        other = _run(m, start, True, numbers=numbers)
         cost += other[0].cost
         if len(other[0].steps) > len(running.steps):
             running, complete = other
     if running.long and not complete:
-        fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
+        fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES, numbers=numbers)
         other = _run(m, start, running.given, made=fewer, most=_MOST_FEWER)
         cost += other[0].cost
         smaller = [with_fewer(a) for a in start.args]
         if not other[1] and any(a is not b for a, b in zip(start.args, smaller, strict=True)):
-            fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES)
+            fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES, numbers=numbers)
             other = _run(m, replace(start, args=smaller), running.given, made=fewer, most=_MOST_FEWER)
             other[0].steps[:] = apart_from_ends(other[0].steps)
             cost, made_smaller = cost + other[0].cost, other[1]

@@ -70,6 +70,7 @@ class Running:
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
+        self.made_by_host: set[str] = set()  # numbers without a name that decide before anything is copied
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
         self.cost = 0  # steps of the evaluation
         self.chose = False  # something depended on ``given``
@@ -103,6 +104,8 @@ class Running:
         value = self.number(condition)
         if value is None:
             return None
+        if not any(s.kind == "copy" for s in self.steps):
+            self.made_by_host.update(v.name for v in condition.variables() if _NUMBER.search(v.name))
         self.rounds.asked(condition)
         self.slices.decide(condition)
         return bool(value)
