@@ -20,7 +20,20 @@ from cutecheck.source.eval.intrinsics.atoms import copy_atom, mma_atom
 from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
 from cutecheck.source.eval.intrinsics.types import static_value
-from cutecheck.source.eval.values import Address, ScalarType, Slice, TensorVal, Value, ValueType
+from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
+    Address,
+    EnumVal,
+    Extern,
+    ExternType,
+    Pointer,
+    Scalar,
+    ScalarType,
+    Slice,
+    TensorVal,
+    Value,
+    ValueType,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -269,20 +282,29 @@ def _size(c: Call) -> Value:
 @method_of("copy_atom", "with")
 @method_of("tiled", "with")
 def _with(c: Call) -> Value:
-    of = (c.m.dialect.barriers(c.args[1]) or _member_of(c)) if len(c.args) > 1 else ""
-    given = c.args[2] if len(c.args) > 2 else None
+    at = 2 if _of_another_map(c) else 1  # `with(descriptor, barrier, mask)`
+    of = (c.m.dialect.barriers(c.args[at]) or _member_of(c, at)) if len(c.args) > at else ""
+    given = c.args[at + 1] if len(c.args) > at + 1 else None
     mask = given if isinstance(given, (int, Dyn)) else None
     return c.m.recorder.telling(c.arg(0), of, mask) if of else c.arg(0)
 
 
-def _member_of(c: Call) -> str:
+def _of_another_map(c: Call) -> bool:
+    """Whether a copy is given a tensor map of its own before its barrier: what follows a barrier is a number."""
+    first, second = (c.args[i] if len(c.args) > i else None for i in (1, 2))
+    if isinstance(first, Pointer) and isinstance(first.type, ExternType) and first.type.name == TMA_DESCRIPTOR:
+        return True
+    return second is not None and not isinstance(second, (int, Dyn, Scalar, Unknown, Extern, EnumVal))
+
+
+def _member_of(c: Call, at: int) -> str:
     """The buffer of a barrier that is a member of an object in shared memory."""
     from cutecheck.source.eval.shared_addresses import located
 
     given, cells = c.m.lvalues
-    if not given or not cells or cells[0] is None or len(c.raw) < 2 or given[0] is not c.raw[1]:
+    if len(given) < at or len(cells) < at or cells[at - 1] is None or len(c.raw) <= at:
         return ""
-    found = located(c.m, Address(cells[0]), c.span)
+    found = located(c.m, Address(cells[at - 1]), c.span) if given[at - 1] is c.raw[at] else None
     return "" if found is None else found[0]
 
 
