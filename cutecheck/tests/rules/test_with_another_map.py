@@ -21,4 +21,7 @@ def test_bytes_of_a_copy_with_another_map(tmp_path: Path, size: str, codes: list
     text = text.replace("(a, b);", "(a, b, maps);").replace("(storage.bar, kBytes)", f"(storage.bar, {size})")
     (tmp_path / "k.cu").write_text(text)
     settings = Settings(select=("CUT805",), arch=("sm_90a",), jobs=1, cache=False)
-    assert [f.code for f in check(inputs([str(tmp_path)]), settings).findings] == codes
+    report = check(inputs([str(tmp_path)]), settings)
+    assert [f.code for f in report.findings] == codes
+    told = {e.signals.rpartition("|")[2] for e in report.facts.events if e.kind == "copy"}
+    assert len(told) == 1 and all(name.endswith("bar") for name in told)

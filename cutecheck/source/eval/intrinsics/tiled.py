@@ -302,9 +302,10 @@ def _member_of(c: Call, at: int) -> str:
     from cutecheck.source.eval.shared_addresses import located
 
     given, cells = c.m.lvalues
-    if len(given) < at or len(cells) < at or cells[at - 1] is None or len(c.raw) <= at:
+    own = cells[at - 1] if len(cells) >= at else None
+    if own is None or len(given) < at or len(c.raw) <= at or given[at - 1] is not c.raw[at]:
         return ""
-    found = located(c.m, Address(cells[at - 1]), c.span) if given[at - 1] is c.raw[at] else None
+    found = located(c.m, Address(own), c.span)
     return "" if found is None else found[0]
 
 
