@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from cutecheck.facts.span import Span
+from cutecheck.facts.touch import Touch
 from cutecheck.records import record
 
 REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay as its argument
+# functions of steps that store single elements of shared memory, of an array or of a tensor
+BY_HAND, OF_TENSOR = "by hand", "by hand, of a tensor"
 ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which barrier of the buffer it is of
 
 
@@ -17,6 +20,8 @@ class Place:
     that is not known is less than the start. ``view``: which layout it has. ``source`` partitioned the operand.
     ``past``: a coordinate that it was sliced at and the extent of that mode, where there is no such coordinate.
     ``whole``: the variable in shared memory that the buffer is a member of, and the bits before it there.
+    ``column``: of a tensor of two modes the bits of the last mode's coordinate, where all threads have the same.
+    ``touch``: what each thread has of it, where that is known.
     """
 
     name: str
@@ -30,6 +35,8 @@ class Place:
     source: object | None = None
     past: tuple[int, int] | None = None
     whole: tuple[str, int] | None = None
+    column: tuple[int, int] | None = None
+    touch: Touch | None = None
 
 
 @record(frozen=True, slots=True)

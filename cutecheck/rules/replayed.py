@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import ClassVar
 
 from cutecheck.facts import Call, Event, Span
+from cutecheck.facts.core import CHUNK
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
@@ -203,6 +204,7 @@ _NO_EVENTS = (
 )  # faults of other steps than copies and products
 
 
+_PARTS = ("element", CHUNK)  # calls that are accesses of parts of shared memory
 _OF_PHASES = ("stuck", "outrun", "unready")  # what follows from a step that a pipeline lacks
 _TWO = 2  # accesses that a missing barrier is between
 
@@ -225,6 +227,8 @@ class Replayed(Rule):
         spans = [fault.step.span, *([fault.other.span] if fault.other is not None else [])]
         at = [e for e in context.facts.events if e.span in spans and (e.kernel, e.arch) == (call.kernel, call.arch)]
         if not any(e.span == fault.step.span for e in at):
+            if fault.step.function == CHUNK:
+                return self._is_said_of_parts(fault, call, context)
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or fault.step.span.path not in _reported(context)
         if fault.kind not in ("unseen", "overwritten"):
@@ -233,6 +237,14 @@ class Replayed(Rule):
         if any(_one_warp(e) for e in at if e.span == fault.step.span):
             return True
         return any(self._of_these(finding, fault, call, context) for e in at for finding in self.on_event(e, context))
+
+    def _is_said_of_parts(self, fault: Fault, call: Call, context: Context) -> bool:
+        """Of single elements, and bytes that assembly copies."""
+        at = [
+            c for c in context.facts.calls
+            if (c.kernel, c.arch, c.span) == (call.kernel, call.arch, fault.step.span) and c.function in _PARTS
+        ]  # fmt: skip
+        return not at or any(True for c in at for _ in self.on_call(c, context))
 
     def _of_these(self, finding: Finding, fault: Fault, call: Call, context: Context) -> bool:
         """A finding at one of a fault's two places is of both, or the place that they do not share is of one tensor."""

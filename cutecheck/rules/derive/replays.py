@@ -11,13 +11,15 @@ from dataclasses import dataclass, field, replace
 from typing import cast
 
 from cutecheck.facts import Call
-from cutecheck.facts.replayed import Place, Replay, Step
+from cutecheck.facts.core import CHUNK
+from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
+from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
-from cutecheck.rules.derive.role_loads import staged
+from cutecheck.rules.derive.parts import crosses, meets, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.uses import holds_others
 
@@ -40,9 +42,11 @@ class _Fill:
     at: int = 0
     parts: dict[int, tuple[int | None, int, tuple[str, int] | None]] = field(default_factory=dict)
     writers: set[object] = field(default_factory=set)
+    wrote: list[Touch | None] = field(default_factory=list)
     read: Step | None = None
     read_at: int = -1
     readers: set[object] = field(default_factory=set)
+    reads: list[tuple[int, Touch | None]] = field(default_factory=list)  # by those without a partition, and when
     maybe: bool = True
 
     @property
@@ -68,6 +72,10 @@ class _Run:
         self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
         self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
         self.by_hand: set[str] = set()  # buffers of which single elements are read or stored
+        self.stored: list[tuple[Key, str]] = []  # bits that have been stored by single elements, and how
+        self.in_parts = {  # buffers of which not all that is read is a step
+            p.buffer for s in self.replay.steps if s.function == CHUNK for p in s.places if p.space == "smem"
+        }
         self.trusts = True  # no function that is not walked may have done so
         self.crossing: dict[Key, list[Key]] = defaultdict(list)  # tensors that lie over parts of one another
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
@@ -81,6 +89,8 @@ class _Run:
                 self._copy(step, at)
             elif step.kind == "gemm" and len(step.places) in (3, 4):
                 self._product(step, at)
+            elif step.kind == "element" and step.function in (BY_HAND, OF_TENSOR):
+                self.stored.append((_key(step.places[0]), step.function))
             elif step.kind == "element":
                 self.by_hand.update(p.buffer for p in step.places)
             elif step.kind == "unknown" and not step.places:
@@ -152,15 +162,17 @@ class _Run:
             return self.held.get((place.buffer, place.offset))
         self._torn(step, place)
         fill = self.now.get(_key(place))
-        if fill is None:
+        if fill is None or (step.function == CHUNK and not _may_meet(fill.wrote, place.touch)):
             return None
         parts = fill.parts.values()
         if not any(self._arrived(group, when) for group, when, _ in parts):
             self._note(Fault("early", step, place, fill.step, fill.number))
-        elif not any(self._visible(group, when) for group, when, _ in parts) and _others(fill.writers, place.source):
+        elif not any(self._visible(group, when) for group, when, _ in parts) and _by_others(fill, place):
             self._note(Fault("unseen", step, place, fill.step, fill.number))
         fill.read, fill.read_at = step, at
-        fill.readers.add(place.source)
+        fill.reads.append((at, place.touch))
+        if step.function != CHUNK:
+            fill.readers.add(place.source)
         return fill, (place.offset - min(fill.parts), place.view)
 
     def _laid_over(self, of: Key) -> None:
@@ -196,7 +208,7 @@ class _Run:
             if self.begins.setdefault((key, target.view), target.offset) != target.offset:
                 self.parted.add((target.buffer, target.root))
             busy = fill is not None and fill.read is not None and fill.read_at > self.barrier
-            if fill is not None and busy and _others(fill.readers, target.source):
+            if fill is not None and busy and self._read_by_others(fill, step, target):
                 self._note(Fault("overwritten", step, target, fill.read, fill.number))
             every = self.fills[(target.buffer, target.root)]
             fill = _Fill(key, (target.buffer, target.root), len(every), step)
@@ -211,7 +223,16 @@ class _Run:
         fill.parts[target.offset] = (group, at, origin)
         fill.at = at
         fill.writers.add(target.source)
+        fill.wrote.append(target.touch)
         fill.maybe &= step.maybe
+
+    def _read_by_others(self, fill: _Fill, step: Step, target: Place) -> bool:
+        """Threads have read, since the last barrier, what others overwrite."""
+        plain = step.function != CHUNK and fill.read is not None and fill.read.function != CHUNK
+        if plain and None not in fill.readers:
+            return _others(fill.readers, target.source)
+        since = [touch for when, touch in fill.reads if when > self.barrier]
+        return target.touch is not None and any(t is not None and crosses(t, target.touch) for t in since)
 
     def _product(self, step: Step, at: int) -> None:
         *_, a, b, c = step.places
@@ -265,7 +286,7 @@ class _Run:
         """Tiles that are overwritten and never read, as others of their buffer are; the last ones may be too many."""
         for fills in self.fills.values():
             used = {f.tile for f in fills if f.read is not None}
-            if len(fills) < _FEW or not used - {None}:
+            if len(fills) < _FEW or not used - {None} or fills[0].key[0] in self.in_parts:
                 continue
             for fill in fills:
                 gone = fill.read is None and not fill.maybe and self.now.get(fill.key) is not fill
@@ -275,6 +296,9 @@ class _Run:
                     break
 
     def _note(self, fault: Fault) -> None:
+        pieces = CHUNK in (fault.step.function, fault.other.function if fault.other is not None else "")
+        if any(_may_overlap(key, _key(fault.place)) and (pieces or how == OF_TENSOR) for key, how in self.stored):
+            return  # what is there now is not followed
         if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):  # once a place
             self.faults.append(fault)
 
@@ -286,6 +310,23 @@ def _key(place: Place) -> Key:
 def _overlap(key: Key, other: Key) -> bool:
     (buffer, (lo, hi)), (another, (low, high)) = key, other
     return buffer == another and lo < high and low < hi
+
+
+def _may_overlap(stored: Key, key: Key) -> bool:
+    return stored[0] == key[0] and (stored[1][1] < stored[1][0] or _overlap(stored, key))
+
+
+def _may_meet(wrote: list[Touch | None], read: Touch | None) -> bool:
+    """Whether what is read is a part of what was written, as far as both are known."""
+    return read is None or any(w is None or meets(w, read) is not False for w in wrote)
+
+
+def _by_others(fill: _Fill, place: Place) -> bool:
+    """Whether other threads have written what is read."""
+    if None not in fill.writers and place.source is not None:
+        return _others(fill.writers, place.source)
+    touch = place.touch
+    return touch is not None and None not in fill.wrote and any(crosses(w, touch) for w in fill.wrote if w is not None)
 
 
 def _holds(outer: Root, inner: Root) -> bool:

@@ -6,7 +6,6 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
-from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Place, Step, Thread
 
 Barrier = tuple[str, int]
@@ -50,28 +49,6 @@ def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
                 reads[place.buffer].add(place.bits)
     found = ((t, tuple(_filled(s, reads, starts) if _open(s) else s for s in t.steps)) for t in threads)
     return tuple(replace(t, steps=steps) for t, steps in found)
-
-
-def staged(steps: tuple[Step, ...]) -> tuple[Step, ...]:
-    """Bytes that assembly copies or reads are a part of the stage that a tensor has there; of none: by hand."""
-    if not any(s.function == CHUNK for s in steps):
-        return steps
-    known: dict[str, dict[tuple[int, int], Place]] = defaultdict(dict)
-    for place in (p for s in steps if s.kind in ("copy", "gemm") and s.function != CHUNK for p in s.places):
-        if place.space == "smem" and place.root != (0, 0) and place.bits[0] < place.bits[1]:
-            known[place.buffer].setdefault(place.bits, place)
-    return tuple(_staged(s, known) if s.function == CHUNK else s for s in steps)
-
-
-def _staged(step: Step, known: dict[str, dict[tuple[int, int], Place]]) -> Step:
-    at = next(i for i, p in enumerate(step.places) if p.space == "smem")
-    mine = step.places[at]
-    around = [p for (lo, hi), p in known[mine.buffer].items() if lo <= mine.bits[0] and mine.bits[1] <= hi]
-    if not around:
-        return replace(step, kind="element", places=(mine,))
-    of = min(around, key=lambda p: p.bits[1] - p.bits[0])
-    place = replace(mine, bits=of.bits, root=of.root, view=of.view)
-    return replace(step, places=(*step.places[:at], place, *step.places[at + 1 :]))
 
 
 def by_assembly(step: Step) -> bool:
@@ -128,4 +105,4 @@ def holds(key: Key, other: Key) -> bool:
     return key == other or (buffer == another and lo <= low < high <= hi)
 
 
-__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "staged", "told_after"]
+__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "told_after"]

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
-from cutecheck.facts import Call, Span, TensorFact
+from cutecheck.facts import ELEMENT_READ, Call, Span, TensorFact, Unknown
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
@@ -22,7 +22,7 @@ from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
-from cutecheck.source.eval.record.running import FEWER, MORE_PASSES, ReplayOver
+from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Pointer, Value
@@ -32,6 +32,7 @@ _MOST_FOR_TILES = 3  # that are run for what they take and leave
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
+_FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
@@ -45,7 +46,8 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     """Run a kernel once more, pass by pass, where it copies in loops: what is in which stage when."""
     recorder, limits = m.recorder, m.budget.limits
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
-    copies = any(e.kernel == symbol for e in recorder.events.values()) or _by_name(m, symbol, "mbarrier.load")
+    by_name = _by_name(m, symbol, "mbarrier.load") or _by_name(m, symbol, CHUNK)
+    copies = by_name or any(e.kernel == symbol for e in recorder.events.values())
     if not m.dialect.by_value or limits.many or not copies:
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
@@ -103,6 +105,11 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
             other[0].steps[:] = apart_from_ends(other[0].steps)
             cost, made_smaller = cost + other[0].cost, other[1]
         running, complete = other if other[1] else (running, complete)
+    farther = _farther(running)
+    if farther and complete:
+        other = _run(m, start, running.given, numbers=farther)
+        cost += other[0].cost
+        running, complete = other if other[1] and len(other[0].steps) > len(running.steps) else (running, complete)
     if not running.steps:
         return None, cost
     missed = running.slices.missed() if complete and not made_smaller else ()
@@ -115,6 +122,13 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
         if ended:
             return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost
     return made, cost
+
+
+def _farther(running: Replaying) -> Numbers:
+    """Numbers that loops with steps divide by so much that they have few passes at those of the run: more of them."""
+    asked = running.rounds.names()
+    divided = {v.name: by for v, by in running.rounds.divisors.items() if v.name in asked}
+    return {name: by * _PASSES_OF_FEW for name, by in divided.items() if by * _FEW_PASSES > AT_LEAST}
 
 
 def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay | None, int]:
@@ -349,6 +363,7 @@ def _pipelined(m: Machine, symbol: str) -> bool:
     read: set[str | None] = set(met.reread) if met is not None else set()
     for buffer, stored in ((_buffer(c), dict(c.keywords).get("asynchronous")) for c in chunks):
         (written if stored else read).add(buffer)
+    read |= {_buffer(c) for c in m.recorder.calls.values() if c.kernel == symbol and c.loops and _is_read(c)}
     return bool((written & read) - {None})
 
 
@@ -363,6 +378,10 @@ def _crossing(m: Machine, symbol: str) -> bool:
                 found.setdefault(fact.buffer or "", set()).add(whole)
     pairs = (pair for wholes in found.values() for pair in combinations(sorted(wholes), 2))
     return any(lo < low < hi < high for (lo, hi), (low, high) in pairs)
+
+
+def _is_read(call: Call) -> bool:
+    return call.function == "element" and isinstance(call.result, Unknown) and call.result.reason == ELEMENT_READ
 
 
 def _buffer(chunk: Call) -> str | None:

@@ -319,6 +319,8 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
             return v
     if known is not None and isinstance(right, Scalar) and right.ctype == "bool":
         return right
+    if other is not None and m.dialect.by_value and isinstance(left, Scalar) and left.ctype == "bool":
+        return left
     if known is None and other is None:
         return _both_or_either(m, is_and, left, right)
     return of_shared("bool", node.op, left, right)

@@ -235,12 +235,16 @@ class EventRecorder(InstructionRecorder):
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
             replay.element(self._tensor(t, span), written, span, self.frame.symbol)
-        if space == "smem" and self.follows_elements():
+        if space == "smem" and replay is None and self.follows_elements():
             self.one_element(t, written, span)
 
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
         """The first time counts, and the first since threads were held back, some times."""
         if self.frame is None:
+            return
+        replay = self.acts()
+        if replay is not None:
+            replay.accessed(self._tensor(t, span), written, span, self.frame.symbol)
             return
         where, bindings = self.frame.symbol, self.frame.bindings
         key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
@@ -249,10 +253,11 @@ class EventRecorder(InstructionRecorder):
             what = ELEMENT_STORED if written else ELEMENT_READ
             self._of_elements((*key, times), what, span, (self._tensor(t, span),))
             self._elements[key] = times + 1, self.clock
+            self.single_elements += 1
 
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back."""
-        if self.follows_elements() and self.held_at != self.clock:
+        if not self._events_off and self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
 

@@ -6,10 +6,12 @@ import re
 
 from cutecheck.facts import NOT_WALKED, Span
 from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
-from cutecheck.model.expr import Expr
+from cutecheck.model.expr import Expr, const, mul
 from cutecheck.source.eval.record.running import WARP, Running, of_thread
+from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
+_BYTE = 8  # bits
 _ADDRESS = (1 << 14) - 1  # of a descriptor
 _WRAPPERS = ("cp_async_wait", "cp_async_wait_group", "cp_async_fence", "cp_async_commit_group", "commit")
 # calls of one thread that wait for others, or for its own MMAs
@@ -196,7 +198,9 @@ class Holding(Running):
         if begin is None or not all(self.under):
             self.add(Step("element", span, where, "", None, (Place(name, span, "smem", at[0], 0),)))
             return
-        here = Place(name, span, "smem", at[0], begin, bits=(8 * begin, 8 * (begin + size)))
+        # of ldmatrix not all threads' addresses count, a copy under a predicate may not happen
+        touch = touch_at(self, mul(at[1], const(_BYTE)), _BYTE * size) if how == "copied" and not maybe else None
+        here = Place(name, span, "smem", at[0], begin, bits=(8 * begin, 8 * (begin + size)), touch=touch)
         offset = self.whole(source.offset) if isinstance(source, Pointer) and how == "copied" else None
         buffer = source.buffer if isinstance(source, Pointer) and offset is not None else ""
         other = Place("", span, "gmem" if how == "copied" else "rmem", buffer, offset or 0)

@@ -55,7 +55,10 @@ class InstructionRecorder(LaunchRecorder):
         )  # fmt: skip
 
     def follows_elements(self) -> bool:
-        """Whether elements of shared memory that are stored and read here are noted."""
+        """Whether elements of shared memory that are stored and read here are noted, or steps of a run."""
+        replay = self.acts()
+        if replay is not None:
+            return replay.follows_elements()
         return not self._events_off and self.in_kernel() and bool(self.buffers)
 
     def chunk(self, span: Span, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool) -> None:
@@ -63,7 +66,7 @@ class InstructionRecorder(LaunchRecorder):
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.chunk(span, self.frame.symbol, at, size, how, source, maybe)
-        if not self.follows_elements() or self.frame is None or maybe:
+        if self._events_off or not self.follows_elements() or self.frame is None or maybe:
             return
         where, bindings = self.frame.symbol, self.frame.bindings
         begin = at[1].constant if at[1].constant is not None else Dyn(at[1])

@@ -9,10 +9,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, TensorFact
-from cutecheck.facts.replayed import Place, Step
+from cutecheck.facts.core import CHUNK
+from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Step
+from cutecheck.facts.touch import hull, starts
+from cutecheck.model.expr import const, mul
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.holding import Holding
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
+from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.values import Pointer
 
 if TYPE_CHECKING:
@@ -114,10 +119,38 @@ class Replaying(Holding):
         """A single element is read or stored: of registers, what is stored may be any of them."""
         if fact.space == "smem" and self.thread is None:
             if not self.of_elements:
-                self.end()
+                if written:
+                    place = self._place(fact)
+                    whole = (0, -1) if place is None else place.root
+                    at = Place(fact.name, span, "smem", fact.buffer or "", 0, bits=whole)
+                    self.add(Step("element", span, where, OF_TENSOR, None, (at,)))
+                return
             self.add(Step("element", span, where, "", None, (Place(fact.name, span, "smem", fact.buffer or "", 0),)))
             return
         read = self.thread is not None and not self._of_library(span.path)
         if fact.buffer and fact.space == "rmem" and (written or read):
             at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)
             self.add(Step("store" if written else "use", span, where, "", None, (at,)))
+
+    def follows_elements(self) -> bool:
+        """Whether single elements of shared memory that statements read and store are steps."""
+        return self.thread is None and not self.by_source
+
+    def accessed(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
+        """Each thread that comes here reads or stores one element of shared memory, a part of what lies there."""
+        bits = int(fact.dtype.bits) if fact.dtype is not None and fact.dtype.bits else 0
+        known = isinstance(fact.offset, (int, Dyn)) and bits and fact.root_bits in (None, bits)
+        touch = touch_at(self, mul(as_expr(fact.offset), const(bits)), bits) if known else None  # type: ignore[arg-type]
+        buffer = fact.buffer or ""
+        if written:
+            region = hull(touch) if touch is not None and not self.partial else None
+            at = Place(fact.name, span, "smem", buffer, 0, bits=region or (0, -1))
+            self.add(Step("element", span, where, BY_HAND, None, (at,)))
+            return
+        found = starts(touch) if touch is not None else None
+        if not found or not buffer:
+            return
+        begin = next(iter(found.values()))
+        here = Place(fact.name, span, "smem", buffer, begin // 8, bits=(begin, begin + bits), touch=touch)
+        places = (here, Place("", span, "rmem", "", 0))
+        self.add(Step("copy", span, where, CHUNK, None, places, maybe=bool(self.under)))

@@ -5,7 +5,6 @@ What is computed from a number that is made on the way (loaded, or joined after 
 
 from __future__ import annotations
 
-import operator
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -14,13 +13,15 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cutecheck.facts import Span, TensorFact, Unknown
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.model.expr import Domain, Expr, Op, Var
+from cutecheck.facts.touch import compare, each
+from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval.record.past import INDEX, Slices
+from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import DESCRIPTOR, regions
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
+from cutecheck.source.eval.record.touching import block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
 from cutecheck.source.eval.values import Pointer, Scalar, Value
 
@@ -38,7 +39,6 @@ PASSES = 26  # of one loop; its later ones are as those before
 MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
 FEW = 3  # of one that had no end for another thread
 _NUMBER = re.compile(r"#(\d+)")
-_RELATIONS = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le}
 _OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
 
 
@@ -75,6 +75,8 @@ class Running:
         self.cost = 0  # steps of the evaluation
         self.chose = False  # something depended on ``given``
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
+        self.answers: list[tuple[Value, bool]] = []  # those on threads, and whether they hold
+        self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.least = least  # of run-time numbers
@@ -99,7 +101,7 @@ class Running:
         variables = condition.variables()
         if any(v.name.startswith("threadIdx.") for v in variables):
             if self.thread is None:
-                return None
+                return self._all_say(condition)
             self.asked[condition] = None
         value = self.number(condition)
         if value is None:
@@ -109,6 +111,15 @@ class Running:
         self.rounds.asked(condition)
         self.slices.decide(condition)
         return bool(value)
+
+    def _all_say(self, condition: Expr) -> bool | None:
+        """Of a condition on the thread's index alone: what all threads of the block answer, if they do alike.
+
+        At ends of matrices others than the run's may differ.
+        """
+        block = None if self.by_source or run_time_names(condition) else block_of(self)
+        every = None if block is None else each(condition, block)
+        return None if every is None or any(every) != all(every) else any(every)
 
     def is_null(self, pointer: Pointer) -> bool:
         """Of a pointer that the kernel was given."""
@@ -156,7 +167,7 @@ class Running:
                 continue
             values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v, self.least)
         try:
-            _compare(expr, values)
+            compare(expr, values)
             return expr.evaluate(values)
         except (KeyError, ValueError, ZeroDivisionError, OverflowError):
             return None
@@ -258,9 +269,11 @@ class Running:
         if stage is None:
             return None
         within = self.within(fact.buffer)
+        touch = touch_of(self, fact) if self.thread is None and not self.by_source else None
+        column = None if touch is None or stage != whole else column_of(fact, root, begin, touch)
         if whole[1] < whole[0]:
             whole = stage = (begin, -1 - view)  # other views of it are not compared
-        at = whole, stage, 0 if self.by_source else view, fact.source, None, within
+        at = whole, stage, 0 if self.by_source else view, fact.source, None, within, column, touch
         return Place(fact.name, fact.span, fact.space, fact.buffer, offset, *at)
 
     def within(self, buffer: str) -> tuple[str, int] | None:
@@ -282,16 +295,6 @@ class Loaded:
     def name(self, buffer: str, at: int) -> str:
         self.read.add(buffer)
         return f"{MEMORY}{buffer}[{at}]"
-
-
-def _compare(expr: Expr, values: dict[str, int]) -> None:
-    """Values of the comparisons in an expression, by their text, as :meth:`Expr.evaluate` looks them up."""
-    for atom in {a for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)}:
-        for argument in atom.args:
-            _compare(argument, values)
-        if atom.kind == "opaque" and atom.label in _RELATIONS:
-            left, right = (a.evaluate(values) for a in atom.args)
-            values[str(atom)] = int(_RELATIONS[atom.label](left, right))
 
 
 def of_thread(value: Value) -> bool:

@@ -132,6 +132,8 @@ class RecorderState:
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
         self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
+        self.elementary: set[int] = set()  # those in which single elements of shared memory are accessed, and no more
+        self.single_elements = 0  # how many of them were noted
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them

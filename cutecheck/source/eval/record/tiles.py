@@ -83,6 +83,9 @@ class TileWalk(Replaying):
         for fact in facts:
             self._written(fact)
 
+    def follows_elements(self) -> bool:
+        return False
+
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         self.touched(fact.buffer or "", fact.space)
 

@@ -11,6 +11,7 @@ from cutecheck.facts import Guard, Span, Unknown
 from cutecheck.source.eval import conversions, ir, leaks, own_elements, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
+from cutecheck.source.eval.record.touching import answering
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import flags, shared_elements
 from cutecheck.source.eval.statements.done import Done, Raised
@@ -80,7 +81,7 @@ def _both(
     mark = m.journal.mark()
     before = flags.start(m, env)
     own = by_thread(m, node, cond, env)
-    with m.recorder.guarded(guard, own), m.recorder.passed(m, node, env, True, cond):
+    with m.recorder.guarded(guard, own), answering(m, cond, True), m.recorder.passed(m, node, env, True, cond):
         first = arm(m, then, env)
         left(m, first, env, varying)
     after_then = written(m, mark)
@@ -91,7 +92,7 @@ def _both(
         bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
         says = predicates.stated(m, node, env, holds=False) if node is not None else ()
         opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
-        with m.recorder.guarded(opposite, own), m.recorder.passed(m, node, env, False, cond):
+        with m.recorder.guarded(opposite, own), answering(m, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)
         after_else = written(m, mark)

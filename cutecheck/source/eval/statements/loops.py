@@ -53,6 +53,7 @@ from cutecheck.source.eval.statements.recurrences import (
     stay,
     walked_once,
 )
+from cutecheck.source.eval.statements.some_threads import first_pass, parted, partly
 from cutecheck.source.eval.statements.waiting import asks_again
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
@@ -103,15 +104,21 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         if done is not None:
             return done
         replay.passed_over(node.span, registers)
+        first_pass(m, node, env)
     if quiet and m.recorder.rehearsal and (replay is None or not replay.walks(node)):
         return Done.NORMAL
-    clock = m.recorder.clock
+    clock, elements = m.recorder.clock, m.recorder.single_elements
     inner = Env(env, "block") if m.dialect.block_scope else env
-    done = _in_frame(m, node, env, inner, quiet)
+    passed = replay is not None and not replay.walks(node) and id(node) in m.recorder.elementary
+    with partly(replay) if replay is not None and passed else nullcontext():
+        done = _in_frame(m, node, env, inner, quiet)
     if inner is not env:
         leaks.gone(m, inner)
-    if m.recorder.clock != clock:
+    elements = m.recorder.single_elements - elements
+    if m.recorder.clock - clock > (elements if m.dialect.block_scope else 0):
         m.recorder.eventful.add(id(node))
+    elif elements:
+        m.recorder.elementary.add(id(node))
     return done
 
 
@@ -123,10 +130,14 @@ def _counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
     inner = Env(env, "block")
     if node.init is not None:
         m.run(node.init, inner)
+    replay = m.recorder.acts()
+    known = len(replay.steps) if replay is not None else 0
     done = _unroll(m, node, inner, PASSES, _COUNTED)
     leaks.gone(m, inner)  # before they are no variables of it
     if done is None:
         m.journal.undo(mark)
+        if replay is not None:
+            del replay.steps[known:]
     return done
 
 
@@ -293,7 +304,12 @@ def _one_by_one(
         if not (node.kind == "do" and _ == 0):
             with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
                 known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
-            if known is None:
+            come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
+            if come:
+                if node.step is not None:
+                    m.run(node.step, env)
+                continue
+            if known is None and come is None:
                 m.journal.undo(mark)
                 return None
             if not known:
