@@ -247,6 +247,8 @@ class BarrierStepMissing(Replayed):
             return
         if guards and (_number(call, 1) is None or in_turns(count, come)):
             return
+        if count < come and _is_open(call, 1):
+            return  # threads of each role come to one of their own
         who = f"all {come} threads of the block come" if come == threads else f"{come} threads come"
         yield self.finding(
             call.span,
@@ -288,6 +290,12 @@ def _at_most(call: Call, threads: int, context: Context) -> int | None:
 def _number(call: Call, at: int) -> int | None:
     given = call.arguments[at] if len(call.arguments) > at else None
     return known_value(given) if isinstance(given, (int, Dyn, Sym)) else None
+
+
+def _is_open(call: Call, at: int) -> bool:
+    """Whether an argument is a number that is not the same for all threads, as far as is known."""
+    given = call.arguments[at] if len(call.arguments) > at else None
+    return isinstance(given, Dyn) and known_value(given) is None
 
 
 def _alone(call: Call, context: Context) -> bool:
