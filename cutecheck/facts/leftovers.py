@@ -17,12 +17,15 @@ class Leftovers:
     """The last copy or product into each tensor in registers or shared memory of a kernel that was walked to its end.
 
     ``left``: those of tensors that nothing reads; ``read``: where the others are. ``unset``: the first copies and
-    products that read fragments which nothing in the kernel writes.
+    products that read fragments which nothing in the kernel writes. ``idle``: parameters that lead to global memory
+    which may be written, of a kernel that loads and stores nothing anywhere; ``kernel``: where it is declared.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
     read: tuple[Way, ...]
     unset: tuple[tuple[Way, TensorFact], ...] = ()
+    idle: tuple[tuple[Span, str], ...] = ()
+    kernel: Span | None = None
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

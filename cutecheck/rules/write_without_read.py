@@ -22,7 +22,9 @@ class WriteWithoutRead(Rule):
         Of kernels that are walked to their end, on all ways through them: a tensor that owns its registers, or shared
         memory, which copies fill or products are summed up in, is the source of a copy, an operand of a product, or
         predicates; or an element of it is taken, or a pointer to it, or it is passed to code that is not followed. In
-        all instantiations of the place: what one of them does not read, and others do, is not reported.
+        all instantiations of the place: what one of them does not read, and others do, is not reported. And of kernels
+        that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
+        nothing: something in them may store to global memory, where they make tensors of what may be written.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
@@ -38,7 +40,7 @@ class WriteWithoutRead(Rule):
 
     Assumptions
         A kernel without products that copies nothing to global memory shows, or times, how something is loaded: it is
-        not judged.
+        not judged, unless it is given memory to write, makes tensors of it and uses them for nothing.
 
     Fix
         Store the result, or leave out what computes it.
@@ -78,6 +80,26 @@ class WriteWithoutRead(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        if found is not None and found.idle and not found.left and found.kernel not in _stores(context):
+            span, name = found.idle[0]
+            yield self.finding(
+                span,
+                f"nothing is stored to `{name}`, which the kernel makes tensors of, nor to any other global memory: "
+                "what it loads and computes is lost",
+                label="never written",
+                help="store the result; leave out what is not needed",
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+
+
+def _stores(context: Context) -> set[Span]:
+    """Kernels of which some instantiation may store to global memory."""
+    if "kernels that store" not in context.memo:
+        found = (leftovers_of(call) for call in context.facts.calls)
+        storing = {one.kernel for one in found if one is not None and one.kernel is not None and not one.idle}
+        context.memo["kernels that store"] = storing
+    return cast("set[Span]", context.memo["kernels that store"])
 
 
 def _read(context: Context) -> set[Span]:

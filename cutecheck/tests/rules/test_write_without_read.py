@@ -82,7 +82,7 @@ def found(folder: Path, text: str) -> list[str]:
     (folder / "k.cu").write_text(PREAMBLE + text)
     report = check(inputs([str(folder)]), Settings(select=("CUT222",), arch=("sm_90a",)))
     assert not report.failures
-    return [f.message for f in report.findings]
+    return [f.message for f in report.findings if not f.message.startswith("nothing is stored")]
 
 
 @pytest.mark.parametrize(
@@ -224,6 +224,7 @@ def test_a_stage_that_the_next_pass_reads(tmp_path: Path, read_first: bool) -> N
 
 
 def test_a_kernel_that_shows_how_something_is_loaded(tmp_path: Path) -> None:
+    """What is said of one that is given memory to write is in ``test_kernels_that_store_nothing.py``."""
     text = SHARED.replace("%s", "").replace("copy(local_partition(sA, thr, threadIdx.x ^ 1)", "// copy(")
     assert found(tmp_path, text) == []
     assert found(tmp_path, text.replace("// copy(", "gC(0) = 1.f; // ")) != []

@@ -256,7 +256,9 @@ class EventRecorder(InstructionRecorder):
             self.single_elements += 1
 
     def loses_sight(self, span: Span) -> None:
-        """A function is called that is not followed: it may hold threads back."""
+        """A function is called that is not followed: it may hold threads back, and store to memory that it finds."""
+        if self.frame is not None and self.frame.kernel:
+            self.reads.setdefault(self.frame.kernel, Reads()).stores = True
         if not self._events_off and self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock

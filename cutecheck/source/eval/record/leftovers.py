@@ -11,9 +11,11 @@ from cutecheck.facts.replayed import Place
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
+from cutecheck.source.eval.outputs import quiet
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.outputs import Outputs
     from cutecheck.source.eval.record.buffers import BufferRecorder
 
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
@@ -44,6 +46,7 @@ class Reads:
     ``written``: by the way there, those into shared memory that nothing has read since, nor a pass of a loop before it;
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
+    ``stores``: it copies to memory that is neither shared nor the thread's own.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -57,6 +60,8 @@ class Reads:
     loaded: dict[tuple[Way, str], _Use] = field(default_factory=dict)
     unsure: bool = False
     computes: bool = False
+    stores: bool = False
+    loads: bool = False  # it copies from global memory
     entered: dict[int, ir.Function] = field(default_factory=dict)
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
@@ -69,10 +74,12 @@ class Reads:
             self.reread.update(t.buffer for t in inputs if t.space == "smem" and t.buffer)
             self.refilled.update(t.buffer for t in (target,) if t.space == "smem" and t.buffer)
         self.computes = self.computes or event.kind == "gemm" or target.space in ("gmem", "coord")
+        self.stores = self.stores or target.space not in ("rmem", "smem", "tmem")
         if any(t.space == "unknown" or t.buffer is None for t in event.operands if t.space != "coord"):
             self.unsure = True
         if event.predicate is not None:
             self.used.setdefault(event.predicate.buffer or "", (way, event.predicate))
+        self.loads = self.loads or any(t.space == "gmem" for t in inputs)
         for tensor in inputs:
             if tensor.space != "smem":
                 self.used.setdefault(tensor.buffer or "", (way, tensor))
@@ -102,6 +109,16 @@ class Reads:
         read = tuple(sorted({*self.seen, *(at for at, tensor in every if (at, tensor) not in left)}))
         unset = () if self.unsure else tuple(x for buffer, x in self.used.items() if self._is_unset(buffer, x[1]))
         return Leftovers(left, read, unset)
+
+    def idle(self, given: Outputs | None) -> tuple[tuple[Span, str], ...]:
+        """What may be written of global memory that the kernel loads from, and nothing is: all that it is given."""
+        if given is None or self.unsure or self.stores or not quiet(self.entered.values()):
+            return ()
+        written = {buffer for _, buffer in given.written}
+        elsewhere = {b for b in self.taken - given.constant if not b.startswith(_FRAGMENT) and "::" not in b}
+        if written & given.constant or elsewhere or not (self.loads or self.taken & given.constant):
+            return ()
+        return tuple((p.span, p.name) for p, buffer in given.written if buffer not in self.used)
 
     def _is_read(self, tensor: TensorFact) -> bool:
         buffer = tensor.buffer or ""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.leftovers import LEFTOVERS
+from cutecheck.source.eval.outputs import Outputs
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.pointers import pointers
@@ -37,6 +38,7 @@ class ReadingRecorder(RecorderState):
             reads = self.reads.setdefault(self.frame.kernel, Reads())
             reads.given.add(t.pointer.buffer)
             reads.computes = reads.computes or t.space == "gmem"
+            reads.stores = reads.stores or t.space not in ("rmem", "smem", "tmem")
 
     def computed(self, t: TensorVal, span: Span) -> None:
         """All elements of a tensor are set to what was computed."""
@@ -48,11 +50,12 @@ class ReadingRecorder(RecorderState):
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
             reads.last[t.pointer.buffer] = self.way(span), replace(self._tensor(t, span), name=name)
 
-    def leaves(self, kernel: str, span: Span) -> None:
+    def leaves(self, kernel: str, span: Span, given: Outputs | None = None) -> None:
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
         if kernel not in self.reads:
             return
-        found = self.reads[kernel].leftovers()
+        idle = self.reads[kernel].idle(given)
+        found = replace(self.reads[kernel].leftovers(), idle=idle, kernel=span)
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(
