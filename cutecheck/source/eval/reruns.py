@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
@@ -19,13 +19,14 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import several_tiles, undivided
+from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Object, Pointer, Value
+from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _MOST_FOR_TILES = 3  # that are run for what they take and leave
@@ -38,7 +39,6 @@ _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_ROLES = 10
-_DEEPEST = 4  # objects in objects that a kernel is given
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -327,7 +327,8 @@ def _run(
     recorder, complete = m.recorder, True
     running = made if made is not None else Replaying(m, given, numbers=numbers)
     running.by_source = start.by_source
-    running.memory.of = frozenset([*(p.name for p in start.fn.params), *_led_to(start.args)])
+    led_to = {p.buffer.partition(".")[0] for p in pointers(start.args) if p.space not in ("smem", "rmem")}
+    running.memory.of = frozenset({*(p.name for p in start.fn.params), *led_to})
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
@@ -344,15 +345,6 @@ def _run(
         running.cost = m.budget.used - used
         m.budget.used = m.budget.next_check = used
     return running, complete
-
-
-def _led_to(values: Iterable[Value], depth: int = 0) -> Iterator[str]:
-    """The buffers of pointers that a kernel is given, also in objects: as the host calls them."""
-    for value in values:
-        if isinstance(value, Pointer):
-            yield value.buffer.partition(".")[0]
-        elif isinstance(value, Object) and depth < _DEEPEST:
-            yield from _led_to(value.fields.values(), depth + 1)
 
 
 def _pipelined(m: Machine, symbol: str) -> bool:

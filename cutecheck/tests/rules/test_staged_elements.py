@@ -1,4 +1,4 @@
-"""Stages that ``cp.async`` fills and single elements are read of: tensors of two and three modes, arrays without tensors.
+"""Stages that ``cp.async`` fills and single elements are read of: tensors of two modes, arrays without tensors.
 
 What is right, and right by which thread owns what, is silent; each mistake is found by the rule that is named for it.
 """

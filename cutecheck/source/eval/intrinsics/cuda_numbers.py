@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model.expr import ANY, NATURAL
+from cutecheck.model.ints import Dyn, known_value
 from cutecheck.source.eval import vectors
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import Pointer, Scalar, ScalarType, Value
 
@@ -38,5 +40,11 @@ def _atomic(c: Call) -> Value:
     """What stood there before: each thread may get another number."""
     p = c.arg(0)
     if isinstance(p, Pointer) and isinstance(p.type, ScalarType) and "int" in p.type.dtype.name:
+        replay = c.m.recorder.acts()
+        more = c.m.dialect.to_model(c.raw[1]) if c.name == "atomicAdd" and len(c.raw) > 1 else None
+        added = known_value(more) if isinstance(more, (int, Dyn)) else None
+        ticket = replay.ticket(p.buffer, added) if replay is not None and p.space != "smem" else None
+        if ticket is not None:
+            return symbolic(c.m, p.type, ticket, c.span)
         return Scalar(some(c.m, c.name, ANY, True), p.type.dtype.name)
     raise Unsupported(f"what {c.name} found is not known")

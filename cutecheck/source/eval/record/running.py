@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from cutecheck.facts import Span, TensorFact, Unknown
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.facts.touch import compare, each
+from cutecheck.facts.touch import coming, compare, each
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
@@ -21,7 +21,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import DESCRIPTOR, regions
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
-from cutecheck.source.eval.record.touching import block_of, column_of, touch_of
+from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
 from cutecheck.source.eval.values import Pointer, Scalar, Value
 
@@ -76,6 +76,7 @@ class Running:
         self.chose = False  # something depended on ``given``
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.answers: list[tuple[Value, bool]] = []  # those on threads, and whether they hold
+        self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
@@ -136,6 +137,20 @@ class Running:
         name = self.memory.name(buffer, at)
         if name not in self.numbers:
             self.numbers[name] = self.numbers.get(name.partition("[")[0], self.least * (at + 1))
+        return name
+
+    def ticket(self, buffer: str, added: object) -> str | None:
+        """The name of what one thread of the block finds in a counter: so many as if no other block took any."""
+        block = None if self.thread is not None or self.by_source else block_of(self)
+        if block is None or not isinstance(added, int) or not all(self.under):
+            return None
+        when = [(answered(self, condition), holds) for condition, holds in self.answers]
+        known = tuple((e, holds) for e, holds in when if e is not None)
+        if len(known) < len(when) or len(coming(known, block) or ()) != 1:
+            return None
+        self.tickets[buffer] = taken = self.tickets.get(buffer, -1) + 1
+        name = f"ticket {buffer}[{taken}]"
+        self.numbers[name] = taken * added
         return name
 
     def number(self, expr: Expr, base: bool = False, others: Mapping[str, int] | None = None) -> int | None:

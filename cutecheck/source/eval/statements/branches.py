@@ -115,7 +115,17 @@ def _both(
             m.journal.set(where, name, value)
         return Done.MAYBE
     _joined(m, after_then, after_else, guard.span, cond, varying, node)
+    if own and m.recorder.acts() is not None:
+        _one_for_all(m, after_then, after_else)
     return Done.NORMAL
+
+
+def _one_for_all(m: Machine, first: Written, second: Written) -> None:
+    """``if (threadIdx.x == 0) next = ...;``: what threads store in a variable that all share is there for all."""
+    for key, (where, name, value) in first.items():
+        shared = m.recorder.singles.get((id(where), name))
+        if shared is not None and shared[0] is where and key not in second:
+            m.journal.set(where, name, value)
 
 
 def arm(m: Machine, body: ir.Block, env: Env) -> Done:
