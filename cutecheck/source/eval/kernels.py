@@ -78,6 +78,8 @@ def launch(
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
+    if cluster is None and best.fn.cluster_dims:
+        cluster = m.recorder.in_clusters(m, best.fn, best.env)
     m.recorder.launched(symbol, span, block, smem, cluster)
     if answer == "before" or (answer == "again" and _holds_still(m, symbol, threads, given)):
         return Unknown("walked before", span)

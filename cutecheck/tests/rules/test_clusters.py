@@ -77,6 +77,12 @@ FOUR = {  # blocks of a row share the tile, and arrive at both of their row
     "COUNT": "2", "SLICE": "cx", "TILE": "blockIdx.y", "MASK": "3 << (2 * cy)", "SHAPE": "2, 2",
     "ARRIVE": "if (threadIdx.x < 2) Empty::arrive(&empty[i % 4], threadIdx.x + 2 * cy, 1)",
 }  # fmt: skip
+ITSELF = {  # the kernel says what its cluster is
+    "__global__ void": "__cluster_dims__(SHAPE, 1) __global__ void",
+    "  cutlass::ClusterLaunchParams params = {dim3(8, 8, 1), dim3(160), dim3(SHAPE, 1), 65536};\n": "",
+    "cutlass::launch_kernel_on_cluster(params, (void const*)kernel, tma, out, n, k);":
+        "kernel<<<dim3(8, 8, 1), 160, 65536>>>(tma, out, n, k);",
+}  # fmt: skip
 KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "pair": (PAIR, set()),
     "by_parity": (PAIR | {"SLICE": "blockIdx.x % 2"}, set()),
@@ -93,6 +99,11 @@ KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     ),
     "not_shared": (PAIR | {"MASK": "0", "COUNT": "128", "ARRIVE": "Empty::arrive(&empty[i % 4])"} | ALONE, set()),
     "four": (FOUR, set()),
+    "pair_by_itself": (ITSELF | PAIR, set()),
+    "four_by_itself": (ITSELF | FOUR, set()),
+    "counts_own_by_itself": (ITSELF | PAIR | {"COUNT": "128"}, {"CUT217"}),
+    "to_first_by_itself": (ITSELF | PAIR | {"MASK": "1"}, {"CUT804"}),
+    "all_four_by_itself": (ITSELF | FOUR | {"MASK": "15"}, {"CUT804"}),
     "counts_own": (PAIR | {"COUNT": "128"}, {"CUT217"}),
     "one_block": (PAIR | {"ARRIVE": "Empty::arrive(&empty[i % 4], 0, 1)"}, {"CUT217"}),
     "own_block": (PAIR | {"COUNT": "128", "ARRIVE": "Empty::arrive(&empty[i % 4])"}, {"CUT217"}),

@@ -66,7 +66,7 @@ class FunctionLowering(DeclaratorLowering):
         begin, after = self.name_span(named, declarator)
         return ir.Function(named.name, own, named.targs, params, ret, body, frozenset(flags), self.span(begin, after),
                            self.span(specs.first, end), named.owner, outer, specs.launch_bounds, inits,
-                           (), self.constraints(declarator) + self.constraints(node))  # fmt: skip
+                           (), self.constraints(declarator) + self.constraints(node), specs.cluster_dims)  # fmt: skip
 
     def initialisers(self, node: Node) -> tuple[tuple[str, tuple[ir.Arg, ...]], ...]:
         found: list[tuple[str, tuple[ir.Arg, ...]]] = []

@@ -30,6 +30,7 @@ class Specs:
     flags: set[str] = field(default_factory=set)
     alignas_: ir.Expr | None = None
     launch_bounds: tuple[ir.Expr, ...] = ()
+    cluster_dims: tuple[ir.Expr, ...] = ()
     type: ir.Expr | None = None
     node: Node | None = None  # of the type
     begin: int = -1  # of the type with its qualifiers
@@ -133,11 +134,13 @@ class TypeLowering(NameLowering):
                     specs.flags.add(flag)
             elif blank.kind == "const":
                 quals.append("const")
-            elif blank.kind in ("alignas", "launch_bounds"):
+            elif blank.kind in ("alignas", "launch_bounds", "cluster_dims"):
                 inner = blank.begin + text.index("(") + 1
                 args = self.reread_arguments(inner, blank.end - 1)
                 if blank.kind == "launch_bounds":
                     specs.launch_bounds = tuple([arg.value for arg in args])
+                elif blank.kind == "cluster_dims":
+                    specs.cluster_dims = tuple([arg.value for arg in args])
                 elif args:
                     specs.alignas_ = self.as_alignment(args[0].value, inner - 1, blank.end)
             elif blank.kind == "attribute" and (asked := self.asked(blank.begin, blank.end)) is not None:

@@ -282,7 +282,7 @@ class Rules(Brackets):
     def attribute(self, at: int) -> None:
         close = self.partner[at + 1]
         if self.texts[at + 1] == "(" and close > 0:
-            self.blank(at, close, "attribute")
+            self.blank(at, close, "cluster_dims" if self.texts[at] == "__cluster_dims__" else "attribute")
 
     def bounds(self, at: int) -> None:
         """``__launch_bounds__(threads, blocks, cluster)``: the grammar takes two numbers; the third goes."""

@@ -101,6 +101,7 @@ class Function:
     inits: tuple[tuple[str, tuple[Arg, ...]], ...] = ()  # constructor initialisers
     decorators: tuple[Expr, ...] = ()
     constraints: tuple[Expr, ...] = ()
+    cluster_dims: tuple[Expr, ...] = ()  # ``__cluster_dims__(x, y, z)``
 
 
 @record(frozen=True, slots=True)

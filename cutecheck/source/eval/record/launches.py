@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Launch, Span
@@ -88,6 +89,14 @@ class LaunchRecorder(ReadingRecorder):
             self._threads.setdefault(self.frame.symbol, limit)
             launch = Launch(self.frame.symbol, fn.span, self.arch, limit, origin="launch_bounds")
             self.launches[(self.frame.symbol, fn.span)] = launch
+
+    def in_clusters(self, m: Machine, fn: ir.Function, env: Env) -> int | None:
+        """Blocks of a cluster as the kernel's own ``__cluster_dims__`` says, for the launch at hand."""
+        known = [constant(m.eval(extent, env)) for extent in fn.cluster_dims]
+        if self.pending:
+            self.pending[-1] = (*self.pending[-1][:5], tuple(known))
+        numbers = [n for n in known if n is not None]
+        return prod(numbers) if len(numbers) == len(known) else None
 
     def launch(
         self,
