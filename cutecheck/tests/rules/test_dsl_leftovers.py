@@ -101,6 +101,7 @@ def found(folder: Path, store: str) -> list[str]:
         "cute.autovec_copy(out, sR)\n    cute.arch.sync_threads()\n    cute.autovec_copy(sR, y)",
         "cute.autovec_copy(out, sR)\n    cute.arch.sync_threads()\n    y.store(sR.load())",
         "cute.autovec_copy(out, sR)\n    elsewhere.reduce(sX.iterator, y)",
+        "cute.gemm(elsewhere.mma, z, [r, out], [r, r], z)",
     ],
 )
 def test_what_something_reads(tmp_path: Path, store: str) -> None:

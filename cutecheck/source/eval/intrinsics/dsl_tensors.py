@@ -169,6 +169,7 @@ def _gemm(c: Call) -> Value:
     first = args.pop(0)
     tiled = first.tiled if isinstance(first, Slice) else first
     flat = [a[0] if isinstance(a, tuple) and a else a for a in args[:4]]  # [A, SFA]: the operand with its scales
+    c.m.recorder.takes(part for a in args[:4] if isinstance(a, tuple) for part in a[1:])
     if not isinstance(tiled, (TiledMMA, MMAAtom, Unknown)):
         tiled = Unknown("an MMA operation that is not modelled", c.span)
     operands = [addressed(a) for a in flat if isinstance(a, (TensorVal, Unknown))]
