@@ -83,7 +83,8 @@ class SmemCapacity(Rule):
         ]
         if limit is None or not group or group[0] is not buffer or only_tried(buffer, context):
             return
-        group = list({b.span: b for b in group}.values())  # one member of the objects of several kernels
+        # one member of the objects of several kernels; one place of the DSL allocates several buffers
+        group = list({(b.buffer_id if b.span.is_python else b.span): b for b in group}.values())
         fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
         over = self._over(fixed, STATIC_SMEM, context) if fixed else None
         if over is not None:

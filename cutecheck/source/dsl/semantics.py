@@ -418,7 +418,9 @@ class DslDialect(Merging):
     def answers_early(self, node: ir.Expr) -> bool:
         return isinstance(node, ir.Call) and spelled(node).rpartition(".")[2] == "const_expr"
 
-    def unrolls(self, m: Machine, env: Env) -> bool:
+    def unrolls(self, m: Machine, env: Env, node: ir.Loop) -> bool:
+        if node.cond is not None and self.answers_early(node.cond):  # `while const_expr(...)` is run when tracing
+            return True
         return not functions.in_device_body(m)
 
     def loop_item(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> Value | None:

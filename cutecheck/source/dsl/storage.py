@@ -192,7 +192,7 @@ def allocate(
     if frame is not None and frame.symbol != where:  # a helper allocates, for one configuration of a kernel
         where = f"{frame.symbol}/{where}"
     ident = f"{where}::smem@{span.line}:{span.column}"
-    if not m.recorder.rehearsal:  # a helper or comprehension allocates several buffers at one place
+    if not m.recorder.rehearses():  # a helper or comprehension allocates several buffers at one place
         allocator.places[ident] = allocator.places.get(ident, 0) + 1
         ident += f" ({allocator.places[ident]})" if allocator.places[ident] > 1 else ""
     first = args[0] if args else kwargs.get("element_type", kwargs.get("size_or_type"))

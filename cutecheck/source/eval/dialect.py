@@ -96,7 +96,7 @@ class Hooks:
         """Two values of which an expression is one, converted to what they have in common."""
         return a, b
 
-    def unrolls(self, m: Machine, env: Env) -> bool:
+    def unrolls(self, m: Machine, env: Env, node: ir.Loop) -> bool:
         """Whether a loop here runs as often as its condition says, where that is known."""
         return env.frame is not None and env.frame.constexpr
 

@@ -138,6 +138,8 @@ class BufferRecorder(ReadingRecorder):
         inner = t.inner if isinstance(t, ArrayType) else t
         bits = inner.dtype.bits if isinstance(inner, ScalarType) else None
         where = self.frame.symbol if self.frame is not None else ""
+        if span.is_python and self.frame is not None and self.frame.kernel:
+            where = self.frame.kernel  # what a helper allocates is part of what the kernel needs
         fact = SmemBuffer(
             ident, name, span, self.arch, where,
             Bytes(size) if isinstance(size, int) else size, None if align is None else Bytes(align), bits,

@@ -155,7 +155,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         if done is None:
             replay.end()
         return done
-    if m.dialect.unrolls(m, env) and not prints(node):
+    if m.dialect.unrolls(m, env, node) and not prints(node):
         done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:
             return done

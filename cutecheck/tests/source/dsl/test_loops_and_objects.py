@@ -308,3 +308,26 @@ host()
     assert [str(x) for x in found] == [
         "(4,2,8):(1,4,8)", "(4,2,5):(1,4,8)", "(?,2,8):(1,?,?)", "(?,3,8):(1,?,?)",
     ]  # fmt: skip
+
+
+def test_a_while_loop_of_constants_runs_when_the_kernel_is_traced(tmp_path: Path) -> None:
+    made = driver(tmp_path, HEAD + """
+    @cute.kernel
+    def kernel(n):
+        i, size = 0, 1
+        while cutlass.const_expr(i < 3):
+            size *= 4
+            i += 1
+        cute.make_layout((size, i))
+        while n < 8:
+            n += 1
+            size = 2 * size
+        cute.make_layout((size, 3))
+
+    @cute.jit
+    def host(n):
+        kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+    cute.compile(host, cutlass.Int32(5))
+    """)  # fmt: skip
+    assert [found[0] for found in results(made).values()] == ["(64,3):(1,64)", "(?,3):(1,?)"]
