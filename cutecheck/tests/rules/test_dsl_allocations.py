@@ -56,16 +56,16 @@ cute.compile(host, make_fake_compact_tensor(Float16, (32, cute.sym_int(divisibil
 @pytest.mark.parametrize(
     "allocate",
     [
-        "sA, sB = stage(32), stage({rows})",
-        "sA, sB = [smem.allocate_tensor(Float16, cute.make_layout((n, 32), stride=(32, 1)), 128) for n in (32, {rows})]",
-        "sA, sB = map(stage, (32, {rows}))",
+        "sA, sB = stage(32), stage(ROWS)",
+        "sA, sB = [smem.allocate_tensor(Float16, cute.make_layout((n, 32), stride=(32, 1)), 128) for n in (32, ROWS)]",
+        "sA, sB = map(stage, (32, ROWS))",
     ],
 )
 @pytest.mark.parametrize(("rows", "found"), [(64, []), (2600, ["CUT702"])])
 def test_what_helpers_and_comprehensions_allocate_is_the_kernel_s(
     tmp_path: Path, allocate: str, rows: int, found: list[str]
 ) -> None:
-    (tmp_path / "kernel.py").write_text(KERNEL.replace("{allocate}", allocate.replace("{rows}", str(rows))))
+    (tmp_path / "kernel.py").write_text(KERNEL.replace("{allocate}", allocate.replace("ROWS", str(rows))))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT702", "CUT213", "CUT212")))
     assert [f.code for f in report.findings] == found and not report.errors
     sizes = [b.size_bytes for b in report.facts.buffers]
