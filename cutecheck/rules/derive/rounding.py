@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cutecheck.facts import Event, Launch, TensorFact
 from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Expr, Op
+from cutecheck.model.expr import Expr, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
@@ -35,7 +35,7 @@ def rounded_down(event: Event, context: Context) -> RoundedDown | None:
     launches = _launches(event, context)
     for _, index, tile in _open_modes(event, launches):
         for bound in _bounds(event, context):
-            extent = as_expr(bound.limit)  # the mode's own, or that of another tensor with as many tiles
+            extent = _limit(bound, index)  # the mode's own, or that of another tensor with as many tiles
             ends = _ends(bound, extent, index) and ex.divisor(extent) % tile and not _asked(event, launches, extent)
             if ends and _rounds_down(launches, extent, index, tile):
                 return RoundedDown(launches[0], event.operands[1], index, extent, tile)
@@ -105,8 +105,20 @@ def _bounds(event: Event, context: Context) -> Iterator[Bound]:
 
 
 def _ends(bound: Bound, extent: Expr, index: str) -> bool:
-    """The mode's end, of a coordinate that the block index moves."""
-    return as_expr(bound.limit) == extent and any(v.name == index for v in as_expr(bound.value).variables())
+    """The mode's end, of a coordinate that the block index moves, or less what the index has moved the tile by."""
+    if _limit(bound, index) != extent:
+        return False
+    return as_expr(bound.limit) != extent or any(v.name == index for v in as_expr(bound.value).variables())
+
+
+def _limit(bound: Bound, index: str) -> Expr:
+    """Where the mode ends: ``m`` also of a coordinate in the tile that is less than ``m - 128 * blockIdx.x``."""
+    limit = as_expr(bound.limit)
+    return Expr(tuple(t for t in limit.terms if not (t[1] < 0 and _names(t[0], index))))
+
+
+def _names(monomial: Monomial, index: str) -> bool:
+    return len(monomial) == 1 and isinstance(monomial[0], Var) and monomial[0].name == index
 
 
 def _asked(event: Event, launches: list[Launch], extent: Expr) -> bool:

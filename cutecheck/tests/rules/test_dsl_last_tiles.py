@@ -44,8 +44,8 @@ main()
 """
 
 
-def found(folder: Path, grid: str) -> list[str]:
-    (folder / "k.py").write_text(KERNEL.replace("GRID", grid))
+def found(folder: Path, grid: str, text: str = KERNEL) -> list[str]:
+    (folder / "k.py").write_text(text.replace("GRID", grid))
     report = check(inputs([str(folder)]), Settings(select=("CUT219", "CUT704"), arch=("sm_90a",)))
     assert not report.failures and sum(e.kind == "copy" and e.reason is None for e in report.facts.events) == 2
     return [f.message for f in report.findings]
@@ -70,3 +70,11 @@ def test_a_block_for_each_tile(tmp_path: Path, grid: str) -> None:
 def test_none_for_the_last(tmp_path: Path, grid: str) -> None:
     (message,) = found(tmp_path, grid)
     assert "16" in message
+
+
+@pytest.mark.parametrize(("grid", "count"), [("[m // 16, 1, 1]", 1), ("[cute.ceil_div(m, 16), 1, 1]", 0)])
+def test_coordinates_in_the_tile_are_held_below_what_is_left(tmp_path: Path, grid: str, count: int) -> None:
+    text = KERNEL.replace("idX = cute.make_identity_tensor(mX.shape)", "idX = cute.make_identity_tensor((16, 128))")
+    text = text.replace("(bidx, 0)) for t in (mX, mY, idX)]", "(bidx, 0)) for t in (mX, mY)] + [idX]")
+    text = text.replace("if c[0][0] < mX.shape[0]:", "if c[0][0] < mX.shape[0] - bidx * 16:")
+    assert len(found(tmp_path, grid, text)) == count
