@@ -214,17 +214,12 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
             layout = t.layout.b if isinstance(t.layout, ComposedLayout) else t.layout
             return leading_dim(layout.shape, layout.stride) if isinstance(layout, Layout) else None
         return m.dialect.from_model(getattr(alg, name)(t.layout))
+    if name == "iterator":
+        start = _iterator(m, t)
+        m.recorder.points(t, start, span)
+        return start
     if name not in ("memspace", "fill", "store", "load"):
         m.recorder.takes((t,))
-    if name == "iterator":
-        if t.pointer is None:
-            return t.offset if isinstance(t.offset, Unknown) else m.dialect.from_model(_first_coordinate(t))
-        if isinstance(t.offset, Unknown):
-            return replace(t.pointer, offset=t.offset)
-        at = t.offset if isinstance(t.pointer.offset, int) and t.pointer.offset == 0 else None
-        if at is None:
-            at = t.pointer.offset if isinstance(t.pointer.offset, Unknown) else t.pointer.offset + t.offset
-        return replace(t.pointer, offset=at, align=t.pointer.align)
     if name == "memspace":
         return EnumVal("AddressSpace", t.space, None)
     if name in ("fill", "store"):
@@ -237,6 +232,17 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
         return Builtin("scalar.same", t)
     added = patches.on_tensor(m, t, name)
     return added if added is not None else Extern(f"tensor.{name}", span)
+
+
+def _iterator(m: Machine, t: TensorVal) -> Value:
+    if t.pointer is None:
+        return t.offset if isinstance(t.offset, Unknown) else m.dialect.from_model(_first_coordinate(t))
+    if isinstance(t.offset, Unknown):
+        return replace(t.pointer, offset=t.offset)
+    at = t.offset if isinstance(t.pointer.offset, int) and t.pointer.offset == 0 else None
+    if at is None:
+        at = t.pointer.offset if isinstance(t.pointer.offset, Unknown) else t.pointer.offset + t.offset
+    return replace(t.pointer, offset=at, align=t.pointer.align)
 
 
 def _first_coordinate(t: TensorVal) -> IntTuple:

@@ -147,3 +147,31 @@ def test_what_something_writes(tmp_path: Path, writer: str) -> None:
     report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
     assert not report.failures
     assert [f.message.split("`")[1] for f in report.findings] == (["w"] if writer == "pass" else [])
+
+
+VIEWED = """
+    out = cute.make_fragment_like(y)
+    rows = cute.make_tensor(out.iterator, cute.make_layout((2, 8)))
+    FILL
+    cute.autovec_copy(cute.make_tensor(out.iterator, y.layout), y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("fill", "codes"),
+    [
+        ("pass", ["CUT221"]),
+        ("rows.fill(0.0)", []),
+        ("rows[0, None] = r.load()[0]", []),
+        ("elsewhere.fill(out.iterator)", []),
+        ("elsewhere.fill(cute.make_tensor(out.iterator, 16).iterator)", []),
+        ("p = out.iterator\n    elsewhere.fill(p)\n    rows = cute.make_tensor(p, 16)", []),
+        ("rows = cute.make_tensor(elsewhere.filled(out.iterator), 16)", []),
+        ("cute.autovec_copy(x, cute.make_tensor(out.iterator, y.layout))", []),
+    ],
+)
+def test_a_view_of_registers_takes_no_pointer_to_them(tmp_path: Path, fill: str, codes: list[str]) -> None:
+    text = KERNEL.replace("    out.store(r.load() * 2.0)\n", "")
+    (tmp_path / "k.py").write_text(text.replace("    STORE\n", VIEWED.replace("FILL", fill)))
+    report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
+    assert not report.failures and [f.code for f in report.findings] == codes

@@ -45,6 +45,7 @@ def _make_tensor(c: Call) -> Value:
             return TensorVal(layout, None, "coord", None, first.offset)
         first = first.pointer
     if isinstance(first, Pointer):
+        c.m.recorder.made_over(first, c.span)
         return with_pointer(first, layout)
     if isinstance(first, (tuple, int)):
         return TensorVal(layout, None, "coord", None, number(c, first))

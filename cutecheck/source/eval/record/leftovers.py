@@ -17,6 +17,7 @@ from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variabl
 if TYPE_CHECKING:
     from cutecheck.source.eval.outputs import Outputs
     from cutecheck.source.eval.record.buffers import BufferRecorder
+    from cutecheck.source.eval.values import Pointer
 
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
@@ -41,6 +42,8 @@ class Reads:
     """What may read tensors of a kernel, on all ways through it.
 
     ``taken``: buffers of which an element or a pointer is taken, or which are passed to code that is not followed.
+    ``pointers``: those to the first element of registers that Python's ``iterator`` takes, by place; ``views``: where
+    nothing but another tensor over the same registers is made of it.
     ``used``: the first copy or product that reads each buffer of registers; ``given``: those of them that something
     writes. ``last``: the last copy or product into each buffer of registers.
     ``written``: by the way there, those into shared memory that nothing has read since, nor a pass of a loop before it;
@@ -52,6 +55,8 @@ class Reads:
     """
 
     taken: set[str] = field(default_factory=set)
+    pointers: dict[Span, Pointer] = field(default_factory=dict)
+    views: set[Span] = field(default_factory=set)
     used: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     last: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
@@ -122,11 +127,15 @@ class Reads:
 
     def _is_read(self, tensor: TensorFact) -> bool:
         buffer = tensor.buffer or ""
-        return buffer in self.taken or (tensor.space == "rmem" and buffer in self.used) or self._otherwise(tensor)
+        return self._is_taken(buffer) or (tensor.space == "rmem" and buffer in self.used) or self._otherwise(tensor)
 
     def _is_unset(self, buffer: str, tensor: TensorFact) -> bool:
         own = tensor.space == "rmem" and buffer.startswith(_FRAGMENT)
-        return own and buffer not in self.given and buffer not in self.taken
+        return own and buffer not in self.given and not self._is_taken(buffer)
+
+    def _is_taken(self, buffer: str) -> bool:
+        pointers = (p for at, p in self.pointers.items() if at not in self.views)
+        return buffer in self.taken or any(p.buffer == buffer for p in pointers)
 
     def _otherwise(self, tensor: TensorFact) -> bool:
         """Whether a tensor owns its memory alone, and no function names it but to make tensors over it."""

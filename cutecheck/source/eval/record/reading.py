@@ -14,7 +14,7 @@ from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.state import RecorderState
-from cutecheck.source.eval.values import Closure, TensorVal, Value
+from cutecheck.source.eval.values import Closure, Pointer, TensorVal, Value
 
 _STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
 
@@ -31,6 +31,19 @@ class ReadingRecorder(RecorderState):
             reads.taken.update(p.buffer for p in held)
             reads.computes = reads.computes or any(p.space == "gmem" for p in held)
             reads.unsure = reads.unsure or any(isinstance(v, Closure) for v in values)
+
+    def points(self, t: TensorVal, start: Value, span: Span) -> None:
+        """A pointer to the first element of a tensor is taken, by an expression."""
+        if t.space == "rmem" and isinstance(start, Pointer) and self.frame is not None and self.frame.kernel:
+            self.reads.setdefault(self.frame.kernel, Reads()).pointers[span] = start
+        else:
+            self.takes((t,))
+
+    def made_over(self, start: Value, span: Span) -> None:
+        """A tensor is made of a pointer: of one that an argument of this call takes, all that is read is known."""
+        if isinstance(start, Pointer) and self.frame is not None and self.frame.kernel in self.reads:
+            reads = self.reads[self.frame.kernel]
+            reads.views.update(at for at, p in reads.pointers.items() if p is start and span.holds(at))
 
     def sets(self, t: TensorVal) -> None:
         """Something is written to a tensor."""
