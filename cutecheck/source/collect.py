@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
@@ -11,7 +11,7 @@ from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.events import of_both
 from cutecheck.source.eval.record.kinds import kind_by_name
-from cutecheck.source.namesakes import Renaming
+from cutecheck.source.namesakes import Renaming, aside
 
 MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
 
@@ -41,6 +41,8 @@ class Collected:
     defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
     configured: dict[str, tuple[str, str]] = field(default_factory=dict)  # kernels: without configuration, its digest
     configurations: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by kernel and architecture
+    bound: set[str] = field(default_factory=set)  # kernels that a script launches
+    unbound: set[str] = field(default_factory=set)  # those that are looked at with arguments that nothing binds
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
@@ -166,7 +168,10 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     if configures:
         others.update(dict.fromkeys(_otherwise(part, out), configures))
     names = {n: f"{n} ({path})" for n, path in others.items()} | dict(_renumbered(part, out))
-    named = Renaming(names)
+    left = _set_aside(part, out, names)
+    named = Renaming(names | left)
+    kept = named.but(left)  # the memory and launches of these are those of the kernel that is launched
+    names |= left
     for place, own in part.sites.items():
         site = named.site(own) if configures or part.configured else own
         key = place if site is own else (*place, configures) if configures else named.key(place)
@@ -179,9 +184,9 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
         _add_call(named.key(key) if names else key, named.call(call) if names else call, out)
     out.clock += part.clock
     for b in part.buffers.values():
-        _keep(named.shared(b) if names else b, out.buffers)
+        _keep(kept.shared(b) if names else b, out.buffers)
     for launch in part.launches.values():
-        _add_launch(named.launch(launch) if names else launch, out)
+        _add_launch(kept.launch(launch) if names else launch, out)
     for key, known in part.predicates.items():
         predicate = named.predicate(known) if names else known
         out.predicates.setdefault(named.key(key) if names else key, predicate)
@@ -202,6 +207,24 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     for path, count in part.unrun.items():
         out.unrun[path] = max(out.unrun.get(path, 0), count)
     out.internals.extend(part.internals)
+
+
+def _set_aside(part: Collected, out: Collected, names: Mapping[str, str]) -> dict[str, str]:
+    """Kernels that this script looks at with arguments that nothing binds, and others launch: by other names.
+
+    Their pipelines and copies are those of another configuration; a kernel that was looked at before is renamed now.
+    """
+    bound = {names.get(symbol, symbol) for symbol in part.configured}
+    unbound = {x.kernel for x in part.launches.values() if x.unbound} - set(part.configured)
+    before = Renaming({symbol: aside(symbol) for symbol in bound & out.unbound - out.bound})
+    if before.names:
+        events, facts, predicates = out.events, out.facts, out.predicates
+        out.events = {e.event_id: e for e in map(before.event, events.values())}
+        out.facts = {before.key(key): before.call(call) for key, call in facts.items()}
+        out.predicates = {before.key(key): before.predicate(p) for key, p in predicates.items()}
+    out.bound |= bound
+    out.unbound |= unbound
+    return {symbol: aside(symbol) for symbol in unbound & out.bound}
 
 
 def _renumbered(part: Collected, out: Collected) -> Iterator[tuple[str, str]]:

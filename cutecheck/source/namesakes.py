@@ -7,7 +7,7 @@ those of ``gemm_kernel (its file)``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Predicate, Site, SmemBuffer
@@ -22,6 +22,10 @@ class Renaming:
     names: Mapping[str, str]
     _buffers: dict[str, str] = field(default_factory=dict)
     _events: dict[str, str] = field(default_factory=dict)  # by what they were called
+
+    def but(self, names: Container[str]) -> Renaming:
+        """One that leaves these names, and calls events what this one does."""
+        return Renaming({n: other for n, other in self.names.items() if n not in names}, _events=self._events)
 
     def symbol(self, name: str) -> str:
         return self.names.get(name, name)
@@ -91,3 +95,8 @@ class Renaming:
 
     def predicate(self, p: Predicate) -> Predicate:
         return replace(p, buffer=self.buffer(p.buffer), enclosing=self.symbol(p.enclosing))
+
+
+def aside(kernel: str) -> str:
+    """What a kernel is called of which nothing binds the arguments, where other code launches it with others."""
+    return f"{kernel}<unbound>"

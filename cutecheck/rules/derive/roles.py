@@ -200,6 +200,8 @@ class _Block:
             self.memory.wait(me, w.clock, step.number or 0)
         if step.kind not in ("copy", "load", "gemm", "drain"):
             return
+        if step.function == "umma" and w.thread.number % _WARP:
+            return  # all lanes come to it, and one issues it and tells when it is done
         uses: list[tuple[Place, How, bool]]
         if step.kind == "gemm":  # of A each warp reads its own rows
             used = step.places[-3:-1] if step.function == "umma" else step.places[-2:-1]

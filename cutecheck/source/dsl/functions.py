@@ -182,17 +182,20 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
 
 # -------------------------------------------------------------------- calls
 
+_LEAVE_EVENTS = frozenset({"dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basic_copy"})
 # of a tensor's contents they take nothing, or leave an event that says what
 _NOT_CONTENTS = frozenset({
-    "tensor_value.fill", "tensor_value.store", "dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basic_copy", "dsl.size",
-    "types.SimpleNamespace",
+    *_LEAVE_EVENTS, "tensor_value.fill", "tensor_value.store", "tensor_value.load", "dsl.size", "types.SimpleNamespace",
     "dsl.rank", "dsl.depth", "dsl.shape", "dsl.cosize", "dsl.make_rmem_tensor_like", "dsl.make_fragment_like",
 })  # fmt: skip
 
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     value = _apply(m, fn, args, kwargs, span)
-    if isinstance(fn, (Builtin, Intrinsic)) and fn.name.partition(" ")[0] not in _NOT_CONTENTS:
+    if isinstance(fn, (Builtin, Intrinsic)) and (
+        fn.name.partition(" ")[0] not in _NOT_CONTENTS
+        or (fn.name in _LEAVE_EVENTS and any(isinstance(a, (Extern, Unknown)) for a in args))  # none of what is foreign
+    ):
         contents = [
             v for v in (fn.self_, *args, *kwargs.values()) if isinstance(v, (TensorVal, tuple, Object, Closure))
         ]

@@ -44,7 +44,9 @@ def type_of(value: Value) -> VectorType | None:
 def _load(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     t = args[0]
     if not isinstance(t, TensorVal) or isinstance(t.layout, Unknown):
+        m.recorder.takes((t,))
         return Extern("vector", span)
+    m.recorder.loads(t, span)
     return Extern("vector", span, VectorType(m.dialect.from_model(alg.shape(t.layout)), t.dtype))
 
 

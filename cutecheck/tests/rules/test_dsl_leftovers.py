@@ -175,3 +175,52 @@ def test_a_view_of_registers_takes_no_pointer_to_them(tmp_path: Path, fill: str,
     (tmp_path / "k.py").write_text(text.replace("    STORE\n", VIEWED.replace("FILL", fill)))
     report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
     assert not report.failures and [f.code for f in report.findings] == codes
+
+
+SUMS = """
+    out = cute.make_fragment_like(y)
+    CLEAR
+    for k in cutlass.range(8):
+        for i in cutlass.range_constexpr(2):
+            part = cute.make_tensor(out.iterator, cute.make_layout((2, 8)))[i, None]
+            part.store(part.load() * 0.5 + 1.0)
+    cute.autovec_copy(out, y)
+"""
+
+
+@pytest.mark.parametrize(
+    ("clear", "codes"),
+    [
+        ("pass", ["CUT221"]),
+        ("out.fill(0.0)", []),
+        ("cute.autovec_copy(x, out)", []),
+        ("for i in range(16): out[i] = 0.0", []),
+        ("elsewhere.clear(out)", []),
+        ("cute.autovec_copy(elsewhere.source(), out)", []),
+        ("elsewhere.clear(out.iterator)", []),
+        ("if bidx > 3: out.fill(0.0)", []),
+        ("out.store(x.load())", []),
+        ("for k in cutlass.range(2):\n        cute.autovec_copy(x, out)\n        z.store(out.load())", []),
+    ],
+)
+def test_what_is_scaled_in_place_is_set_before(tmp_path: Path, clear: str, codes: list[str]) -> None:
+    text = KERNEL.replace("    out.store(r.load() * 2.0)\n", "")
+    (tmp_path / "k.py").write_text(text.replace("    STORE\n", SUMS.replace("CLEAR", clear)))
+    report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
+    assert not report.failures and [f.code for f in report.findings] == codes
+
+
+@pytest.mark.parametrize("guard", ["if k > 0:", "if k == 0: out.fill(0.0)\n        if cutlass.const_expr(True):"])
+def test_what_the_first_pass_sets_or_does_not_read(tmp_path: Path, guard: str) -> None:
+    text = KERNEL.replace("    out.store(r.load() * 2.0)\n", "")
+    loop = f"""
+    out = cute.make_fragment_like(y)
+    for k in cutlass.range(8):
+        {guard}
+            out.store(out.load() * 0.5)
+        cute.autovec_copy(x, out)
+    cute.autovec_copy(out, y)
+"""
+    (tmp_path / "k.py").write_text(text.replace("    STORE\n", loop))
+    report = check(inputs([str(tmp_path)]), Settings(select=("CUT221",), arch=("sm_90a",)))
+    assert not report.failures and not report.findings

@@ -253,3 +253,20 @@ def test_bytes_of_loads_in_a_python_loop(tmp_path: Path) -> None:
         report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT805",), cache=False))
         assert not report.errors
         assert {f.code for f in report.findings} == codes
+
+
+def test_a_kernel_that_another_file_launches_is_not_one_of_its_defaults(tmp_path: Path) -> None:
+    """What the class is by default, and nothing launches, has pipelines and copies of its own."""
+    at = KERNEL.index("K, M = cute.sym_int")
+    made = KERNEL[:at].replace(
+        "def __init__(self):", "def __init__(self, depth=64):\n        self.tile = 128, 128, depth"
+    )
+    made = made.replace("(128, 64)", "(128, self.tile[2])")
+    (tmp_path / "kernel.py").write_text(made)
+    driven = KERNEL[at:].replace("Gemm()", "Gemm(32)")
+    head = "import cutlass.cute as cute\nfrom cutlass import Int32\nfrom kernel import Gemm, tensor\n"
+    (tmp_path / "run.py").write_text(head + driven)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT805", "CUT209"), cache=False))
+    assert not report.errors and not report.findings
+    creates = {c.kernel for c in report.facts.calls if c.function.endswith(".create")}
+    assert creates >= {"kernel::Gemm::kernel", "kernel::Gemm::kernel<unbound>"}

@@ -173,6 +173,7 @@ def _gemm(c: Call) -> Value:
     c.m.recorder.takes(part for a in args[:4] if isinstance(a, tuple) for part in a[1:])
     if not isinstance(tiled, (TiledMMA, MMAAtom, Unknown)):
         tiled = Unknown("an MMA operation that is not modelled", c.span)
+    c.m.recorder.takes([beside for a in args[:4] if isinstance(a, tuple) for beside in a[1:]])  # scale factors are read
     operands = [addressed(a) for a in flat if isinstance(a, (TensorVal, Unknown))]
     reason = _miscounted(tiled, args[1:3])
     if reason is not None:

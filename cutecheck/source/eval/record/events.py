@@ -327,6 +327,8 @@ class EventRecorder(InstructionRecorder):
                 at = named[0].value.span if named else c.span
                 replay.asks(self._tensor(predicate, at), c.span, self.frame.symbol)
             self._step(replay, kind, c, tiled, operands, predicate is not None, signals)
+        if self.rehearsal:
+            self.foreseen(operands[0 if kind == "gemm" and len(operands) > 3 else -1] if operands else None)
         if self._events_off or self.frame is None:
             return
         node = self.call

@@ -44,6 +44,8 @@ class Reads:
     ``taken``: buffers of which an element or a pointer is taken, or which are passed to code that is not followed.
     ``pointers``: those to the first element of registers that Python's ``iterator`` takes, by place; ``views``: where
     nothing but another tensor over the same registers is made of it.
+    ``early``: reads of whole fragments, as values, which come before whatever writes to them, under no condition, up to
+    the first write that is not known (``blurred``).
     ``used``: the first copy or product that reads each buffer of registers; ``given``: those of them that something
     writes. ``last``: the last copy or product into each buffer of registers.
     ``written``: by the way there, those into shared memory that nothing has read since, nor a pass of a loop before it;
@@ -57,6 +59,8 @@ class Reads:
     taken: set[str] = field(default_factory=set)
     pointers: dict[Span, Pointer] = field(default_factory=dict)
     views: set[Span] = field(default_factory=set)
+    early: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
+    blurred: bool = False
     used: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
     given: set[str] = field(default_factory=set)
     last: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
@@ -107,12 +111,25 @@ class Reads:
             else:
                 self.written[way] = store
 
+    def valued(self, tensor: TensorFact, way: Way, perhaps: bool) -> None:
+        """A tensor is read as a value; ``perhaps``: under a condition of the device."""
+        buffer = tensor.buffer or ""
+        if tensor.space != "rmem":
+            self.taken.add(buffer)
+            self.computes = self.computes or tensor.space == "gmem"
+            return
+        self.used.setdefault(buffer, (way, tensor))
+        if buffer not in self.given and not perhaps and not self.blurred:
+            self.early.setdefault(buffer, (way, tensor))
+
     def leftovers(self) -> Leftovers:
         """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
         every = [*self.last.values(), *((at, use.tensor) for at, use in self.written.items())]
         left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
         read = tuple(sorted({*self.seen, *(at for at, tensor in every if (at, tensor) not in left)}))
-        unset = () if self.unsure else tuple(x for buffer, x in self.used.items() if self._is_unset(buffer, x[1]))
+        never = {b: x for b, x in self.used.items() if b not in self.given}
+        first = {**never, **self.early}
+        unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
         return Leftovers(left, read, unset)
 
     def idle(self, given: Outputs | None) -> tuple[tuple[Span, str], ...]:
@@ -129,9 +146,9 @@ class Reads:
         buffer = tensor.buffer or ""
         return self._is_taken(buffer) or (tensor.space == "rmem" and buffer in self.used) or self._otherwise(tensor)
 
-    def _is_unset(self, buffer: str, tensor: TensorFact) -> bool:
-        own = tensor.space == "rmem" and buffer.startswith(_FRAGMENT)
-        return own and buffer not in self.given and not self._is_taken(buffer)
+    def _is_own(self, buffer: str, tensor: TensorFact) -> bool:
+        """Whether it is registers that nothing else is known to reach."""
+        return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer)
 
     def _is_taken(self, buffer: str) -> bool:
         pointers = (p for at, p in self.pointers.items() if at not in self.views)

@@ -45,6 +45,14 @@ class ReadingRecorder(RecorderState):
             reads = self.reads[self.frame.kernel]
             reads.views.update(at for at, p in reads.pointers.items() if p is start and span.holds(at))
 
+    def loads(self, t: TensorVal, span: Span) -> None:
+        """All elements of a tensor are read, as a value."""
+        if self.frame is not None and self.frame.kernel and t.pointer is not None:
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            tensor = self._tensor(t, span)
+            tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
+            reads.valued(tensor, self.way(span), any(not g.host for g in self._guards))
+
     def sets(self, t: TensorVal) -> None:
         """Something is written to a tensor."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
@@ -52,6 +60,13 @@ class ReadingRecorder(RecorderState):
             reads.given.add(t.pointer.buffer)
             reads.computes = reads.computes or t.space == "gmem"
             reads.stores = reads.stores or t.space not in ("rmem", "smem", "tmem")
+
+    def foreseen(self, target: Value) -> None:
+        """A copy or product of a loop whose changes are looked for: what it writes is written before what follows."""
+        if isinstance(target, TensorVal) and target.pointer is not None:
+            self.sets(target)
+        elif self.frame is not None and self.frame.kernel:
+            self.reads.setdefault(self.frame.kernel, Reads()).blurred = True
 
     def computed(self, t: TensorVal, span: Span) -> None:
         """All elements of a tensor are set to what was computed."""
