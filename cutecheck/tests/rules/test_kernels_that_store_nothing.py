@@ -111,21 +111,32 @@ LAUNCHES = """
 """
 
 
+HOSTS = {
+    "pointers": "void run(float const* x, float* y, int n) {\n%s}\n",
+    "vectors": "void run(int n) {\n  thrust::host_vector<float> h(n);\n  thrust::device_vector<float> vx = h, vy(n);\n"
+    "  float const* x = thrust::raw_pointer_cast(vx.data());\n  float* y = thrust::raw_pointer_cast(vy.data());\n%s}\n",
+    "members": "struct Run { static float* out; float* data() const { return out; }\n"
+    "  void go(std::vector<float*> const& b, int n) {\n  float const* x = b[0]; float* y = data();\n%s} };\n"
+    "void run(std::vector<float*> b, int n) { Run{}.go(b, n); }\n",
+}
+
+
 @cache
-def _found() -> dict[str, str]:
+def _found(host: str = "pointers") -> dict[str, str]:
     bodies = {f"r{i}": b for i, b in enumerate(RIGHT)} | {f"w{i}": b for i, b in enumerate(WRONG)}
     text = HEAD + "".join(KERNEL.replace("NAME", n).replace("BODY", b) for n, b in bodies.items()) + MORE
     runs = "".join(f"  {n}<<<1, 128>>>(x, y, n);\n" for n in bodies) + LAUNCHES
     with TemporaryDirectory() as folder:
-        (Path(folder) / "k.cu").write_text(f"{text}void run(float const* x, float* y, int n) {{\n{runs}}}\n")
+        (Path(folder) / "k.cu").write_text(text + HOSTS[host] % runs)
         report = check(inputs([folder]), Settings(arch=("sm_80",), select=("CUT222",)))
     assert not report.failures
     return {f.enclosing.partition("<")[0]: f.message.split("`")[1] for f in report.findings}
 
 
+@pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("number", range(len(RIGHT)))
-def test_something_may_be_stored(number: int) -> None:
-    assert f"r{number}" not in _found()
+def test_something_may_be_stored(number: int, host: str) -> None:
+    assert f"r{number}" not in _found(host)
 
 
 @pytest.mark.parametrize("number", range(len(WRONG)))
@@ -133,5 +144,6 @@ def test_nothing_is_stored(number: int) -> None:
     assert _found().get(f"w{number}") == "y"
 
 
-def test_tensors_structs_and_flags() -> None:
-    assert {n: p for n, p in _found().items() if not n[1:].isdigit()} == {"forgotten": "d"}
+@pytest.mark.parametrize("host", HOSTS)
+def test_tensors_structs_and_flags(host: str) -> None:
+    assert {n: p for n, p in _found(host).items() if not n[1:].isdigit()} == {"forgotten": "d"}

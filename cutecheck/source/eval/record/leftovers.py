@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -132,12 +133,16 @@ class Reads:
         unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
         return Leftovers(left, read, unset)
 
-    def idle(self, given: Outputs | None) -> tuple[tuple[Span, str], ...]:
-        """What may be written of global memory that the kernel loads from, and nothing is: all that it is given."""
+    def idle(self, given: Outputs | None, shared: Collection[str]) -> tuple[tuple[Span, str], ...]:
+        """What may be written of global memory that the kernel loads from, and nothing is: all that it is given.
+
+        ``shared``: the variables in shared memory.
+        """
         if given is None or self.unsure or self.stores or not quiet(self.entered.values()):
             return ()
         written = {buffer for _, buffer in given.written}
-        elsewhere = {b for b in self.taken - given.constant if not b.startswith(_FRAGMENT) and "::" not in b}
+        own = {b for b in self.taken if b.startswith(_FRAGMENT) or b.partition(".")[0] in shared or b in shared}
+        elsewhere = self.taken - given.constant - own
         if written & given.constant or elsewhere or not (self.loads or self.taken & given.constant):
             return ()
         return tuple((p.span, p.name) for p, buffer in given.written if buffer not in self.used)

@@ -82,7 +82,7 @@ class ReadingRecorder(RecorderState):
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
         if kernel not in self.reads:
             return
-        idle = self.reads[kernel].idle(given)
+        idle = self.reads[kernel].idle(given, self.buffers)
         found = replace(self.reads[kernel].leftovers(), idle=idle, kernel=span)
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
