@@ -53,6 +53,8 @@ def stored_whole(event: Event, context: Context) -> tuple[Event, Expr] | None:
         for other in context.facts.events:
             if (other.kernel, other.arch, other.kind) != (event.kernel, event.arch, "copy") or other is event:
                 continue
+            if any(loop.trips is None and loop not in other.loops for loop in event.loops):
+                continue  # it may end where the mode does
             alike = any((extent, index, tile) in _modes(t) for t in other.operands[:2] if t.space == "gmem")
             if alike and any(_ends(b, extent, index) for b in _bounds(other, context)):
                 return other, extent

@@ -87,6 +87,11 @@ BODIES = {
     f"copy(Load{{}}, tI, r); {STORE}": 0,
     LOAD + WHOLE: 1,
     PREDICATED + WHOLE: 1,
+    # the loop ends where the mode does
+    LOAD
+    + """
+  int rows = m - 64 * int(blockIdx.x) - int(threadIdx.x) / 8;
+  for (int i = 0; i < min(int(size<1>(tO)), (rows + 15) / 16); ++i) copy(Load{}, r(_, i, _), tO(_, i, _));""": 0,
 }
 
 

@@ -47,9 +47,12 @@ __global__ void __launch_bounds__(128) product(float const* A, float const* B, f
   Tensor tsA = local_partition(sA, all, threadIdx.x), tsB = local_partition(sB, all, threadIdx.x);
   auto thr = Mma{}.get_slice(threadIdx.x);
   Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _16>>{}));
-  Tensor uA = thr.partition_A(sA), uB = thr.partition_B(sB);
-  Tensor rA = make_fragment_like(tsA), rB = make_fragment_like(tsB), acc = make_fragment_like(gC);
-  Tensor fA = make_fragment_like(uA), fB = make_fragment_like(uB);
+  Tensor uA = thr.partition_A(sA);
+  Tensor uB = thr.partition_B(sB);
+  Tensor rA = make_fragment_like(tsA), rB = make_fragment_like(tsB);
+  Tensor acc = make_fragment_like(gC);
+  Tensor fA = make_fragment_like(uA);
+  Tensor fB = make_fragment_like(uB);
   clear(acc);
   move(tgA(_, _, 0), rA);
   move(tgB(_, _, 0), rB);
@@ -84,7 +87,8 @@ template <class Tma> struct Work {
     Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, _));
     Tensor sA = make_tensor(make_smem_ptr(smem.a), Smem{});
     auto cta = tma.get_slice(0);
-    Tensor from = cta.partition_S(gA), to = cta.partition_D(sA);
+    Tensor from = cta.partition_S(gA);
+    Tensor to = cta.partition_D(sA);
     for (int i = 0; i < size<2>(gA); ++i) {
       set_barrier_transaction_bytes(smem.bar, BYTES);
       copy(tma.with(smem.bar MASK), from(_, _, _, i), to);
