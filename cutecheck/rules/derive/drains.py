@@ -58,8 +58,8 @@ def store_of(at: Event | Call) -> Store | None:
 
 
 def written_before(store: Store, context: Context) -> Iterator[Written]:
-    """What threads wrote there before, in the same function, as it is reached."""
-    key = (store.at.enclosing, store.at.arch, store.buffer)
+    """What threads wrote there before, in the same kernel, as it is reached."""
+    key = (store.at.kernel or store.at.enclosing, store.at.arch, store.buffer)
     for one in _written(context).get(key, []):
         there = one.first < store.last and store.first < one.last
         if there and one.at.order < store.at.order and not exclusive(one.at, store.at):
@@ -69,13 +69,17 @@ def written_before(store: Store, context: Context) -> Iterator[Written]:
 def _written(context: Context) -> dict[tuple[str, str, str], list[Written]]:
     if "written by threads" not in context.memo:
         found: dict[tuple[str, str, str], list[Written]] = {}
-        for key, uses in order(context).uses.items():
-            found[key] = [Written(u.event, u.first, u.last) for u in uses if _by_threads(u)]
+        for (_, arch, buffer), uses in order(context).uses.items():
+            for u in uses:
+                if _by_threads(u):
+                    key = (u.event.kernel or u.event.enclosing, arch, buffer)
+                    found.setdefault(key, []).append(Written(u.event, u.first, u.last))
         for call in context.facts.calls:
             one = _element(call)
             if one is not None:
                 tensor = cast("TensorFact", call.arguments[0])
-                found.setdefault((call.enclosing, call.arch, tensor.buffer or ""), []).append(one)
+                key = (call.kernel or call.enclosing, call.arch, tensor.buffer or "")
+                found.setdefault(key, []).append(one)
         for mine in found.values():
             mine.sort(key=lambda w: w.at.order)
         context.memo["written by threads"] = found
