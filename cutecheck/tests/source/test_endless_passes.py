@@ -11,7 +11,7 @@ import pytest
 from cutecheck.facts import Unknown
 from cutecheck.facts.replayed import REPLAY, Replay
 from cutecheck.rules.examples import PREAMBLE
-from cutecheck.source.eval.statements import loops
+from cutecheck.source.eval.statements import unrolled
 from cutecheck.source.eval.statements.enumerated import Enumerated
 from cutecheck.source.extract import ExtractRequest, extract
 
@@ -74,12 +74,12 @@ def test_runs_are_those_of_all_passes(name: str, tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(Enumerated, "walk", lambda self, body: (passes.append(1), walk(self, body))[1])
     found, fewer = _runs(tmp_path, ENDS[name]), len(passes)
     passes.clear()
-    monkeypatch.setattr(loops, "FEW", loops.PASSES)
+    monkeypatch.setattr(unrolled, "FEW", unrolled.PASSES)
     assert found == _runs(tmp_path, ENDS[name])
     assert (fewer < 0.8 * len(passes)) == (name == "for nobody")
 
 
 def test_a_pass_too_few_would_be_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     right = _runs(tmp_path, ENDS["for all but the first"])
-    monkeypatch.setattr(loops, "FEW", 1)
+    monkeypatch.setattr(unrolled, "FEW", 1)
     assert _runs(tmp_path, ENDS["for all but the first"]) != right

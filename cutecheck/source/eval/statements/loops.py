@@ -1,4 +1,4 @@
-"""Loops: unrolled when short and pure, else walked once with what they assign forgotten."""
+"""Loops: unrolled (``unrolled.py``) when short and pure, else walked once with what they assign forgotten."""
 
 from __future__ import annotations
 
@@ -22,8 +22,6 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.record.rounds import Rounds
-from cutecheck.source.eval.record.running import FEW, PASSES
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed, touches
 from cutecheck.source.eval.statements.assignments import bind_target
@@ -41,7 +39,7 @@ from cutecheck.source.eval.statements.inductions import (
     values_of,
 )
 from cutecheck.source.eval.statements.inert import inert
-from cutecheck.source.eval.statements.loop_text import continues, is_endless, leaves, prints, runs_once, written_once
+from cutecheck.source.eval.statements.loop_text import continues, leaves, prints, runs_once, written_once
 from cutecheck.source.eval.statements.passes import walked_passes
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
@@ -53,7 +51,8 @@ from cutecheck.source.eval.statements.recurrences import (
     stay,
     walked_once,
 )
-from cutecheck.source.eval.statements.some_threads import first_pass, parted, partly
+from cutecheck.source.eval.statements.some_threads import first_pass, partly
+from cutecheck.source.eval.statements.unrolled import counted, unroll
 from cutecheck.source.eval.statements.waiting import asks_again
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
@@ -61,11 +60,7 @@ from cutecheck.source.eval.values import Object, Reference, Scalar, Value, seria
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
-_MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
-_MAY_END_DEAR = 4  # of one on the host whose passes took many steps: what waits for something, or tries again
-_DEAR = 10_000
 _MOSTLY, _NEARLY = 0.75, 0.95  # of the steps that may come to nothing: a loop that does much, or little, is left
-_COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 _WORK = 300  # steps of an iteration on the host that is worth leaving out
 
 
@@ -100,7 +95,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     if replay is not None and not replay.walks(node):
         registers = touches.registers(node, env)
         touches.named(replay, node, env)
-        done = None if quiet or registers else _counted(m, node, env)
+        done = None if quiet or registers else counted(m, node, env)
         if done is not None:
             return done
         replay.passed_over(node.span, registers)
@@ -122,25 +117,6 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     return done
 
 
-def _counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
-    """Run a loop without steps that sets variables around it, in a kernel run pass by pass, if it is told how often."""
-    if node.kind == "foreach" or runs_once(node) or not m.dialect.block_scope:
-        return None
-    mark = m.journal.mark()
-    inner = Env(env, "block")
-    if node.init is not None:
-        m.run(node.init, inner)
-    replay = m.recorder.acts()
-    known = len(replay.steps) if replay is not None else 0
-    done = _unroll(m, node, inner, PASSES, _COUNTED)
-    leaks.gone(m, inner)  # before they are no variables of it
-    if done is None:
-        m.journal.undo(mark)
-        if replay is not None:
-            del replay.steps[known:]
-    return done
-
-
 def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> Done:
     """Run a loop whose own variables are kept in ``inner``."""
     if node.init is not None:
@@ -151,12 +127,12 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         return broken_off(m, node.body, node.span, inner)
     replay = m.recorder.acts()
     if replay is not None and id(node) in m.recorder.eventful:
-        done = _unroll(m, node, inner, replay.passes)
+        done = unroll(m, node, inner, replay.passes)
         if done is None:
             replay.end()
         return done
     if m.dialect.unrolls(m, env, node) and not prints(node):
-        done = _unroll(m, node, inner, m.budget.limits.loop_iterations)
+        done = unroll(m, node, inner, m.budget.limits.loop_iterations)
         if done is not None:
             return done
     elif not quiet and m.budget.may_compute() and computed.computes(m, node, inner):
@@ -164,7 +140,7 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         done = None
         if trips is None or trips <= computed.ITERATIONS:
             with m.budget.computing():
-                done = _unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
+                done = unroll(m, node, inner, computed.ITERATIONS, computed.STEPS)
         if done is not None:
             return done
         computed.gave_up(m, node)
@@ -268,72 +244,6 @@ def _walk(
             with m.recorder.looping(loop.span, trips) if around else nullcontext():
                 iteration()
     leave(m, loop)
-
-
-def _unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = None) -> Done | None:
-    """Run a loop of a constexpr function, or one that only computes, exactly.
-
-    None when a condition is not known, or after so many iterations or steps (state is restored).
-    """
-    replay = m.recorder.acts()
-    if replay is None:
-        return _one_by_one(m, node, env, most, steps, None)
-    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful):
-        return _one_by_one(m, node, env, most, steps, replay.rounds)
-
-
-def _one_by_one(
-    m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None, rounds: Rounds | None
-) -> Done | None:
-    mark = m.journal.mark()
-    begin = m.budget.used
-    loop = Enumerated(m, node.span, env)
-    replay = m.recorder.replaying
-    known_steps = 0 if replay is None else len(replay.steps)
-
-    def idle() -> bool:
-        """A run pass by pass has met no step in a loop that only its body ends."""
-        return replay is not None and is_endless(node) and len(replay.steps) == known_steps
-
-    for _ in range(most + 1):
-        if steps is not None and m.budget.used - begin > steps:
-            break
-        if _ > FEW and replay is not None and id(node) in replay.endless and idle():
-            replay.long = True
-            break
-        if not (node.kind == "do" and _ == 0):
-            with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
-                known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
-            come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
-            if come:
-                if node.step is not None:
-                    m.run(node.step, env)
-                continue
-            if known is None and come is None:
-                m.journal.undo(mark)
-                return None
-            if not known:
-                return loop.end(Done.NORMAL)
-        if rounds is not None and rounds.enough(id(node), _):
-            rounds.too_long(id(node))
-            break
-        done = loop.walk(node.body)
-        if done is not Done.NORMAL:
-            return loop.end(done)
-        dear = not m.dialect.by_value and m.budget.used - begin > _DEAR
-        if len(loop.exits.states) > (_MAY_END_DEAR if dear else _MAY_END):
-            break
-        if node.step is not None:
-            m.run(node.step, env)
-    else:
-        if replay is not None:
-            replay.long = True
-            if idle():  # nor will it have one for a thread of another role
-                replay.endless.add(id(node))
-        if rounds is not None:
-            rounds.too_long(id(node))
-    m.journal.undo(mark)
-    return None
 
 
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:

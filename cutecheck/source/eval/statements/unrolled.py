@@ -1,0 +1,105 @@
+"""Loops whose conditions are known, pass by pass: of constexpr functions, and in a kernel that is run pass by pass."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+
+from cutecheck.source.eval import conversions, ir, leaks
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record.rounds import Rounds
+from cutecheck.source.eval.record.running import FEW, PASSES
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.statements.done import Done
+from cutecheck.source.eval.statements.enumerated import Enumerated
+from cutecheck.source.eval.statements.loop_text import is_endless, runs_once
+from cutecheck.source.eval.statements.some_threads import parted
+
+_MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
+_MAY_END_DEAR = 4  # of one on the host whose passes took many steps: what waits for something, or tries again
+_DEAR = 10_000
+_COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
+
+
+def unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = None) -> Done | None:
+    """Run a loop of a constexpr function, or one that only computes, exactly.
+
+    None when a condition is not known, or after so many iterations or steps (state is restored).
+    """
+    replay = m.recorder.acts()
+    if replay is None:
+        return _one_by_one(m, node, env, most, steps, None)
+    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful):
+        return _one_by_one(m, node, env, most, steps, replay.rounds)
+
+
+def _one_by_one(
+    m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None, rounds: Rounds | None
+) -> Done | None:
+    mark = m.journal.mark()
+    begin = m.budget.used
+    loop = Enumerated(m, node.span, env)
+    replay = m.recorder.replaying
+    known_steps = 0 if replay is None else len(replay.steps)
+
+    def idle() -> bool:
+        """A run pass by pass has met no step in a loop that only its body ends."""
+        return replay is not None and is_endless(node) and len(replay.steps) == known_steps
+
+    for _ in range(most + 1):
+        if steps is not None and m.budget.used - begin > steps:
+            break
+        if _ > FEW and replay is not None and id(node) in replay.endless and idle():
+            replay.long = True
+            break
+        if not (node.kind == "do" and _ == 0):
+            with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
+                known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
+            come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
+            if come:
+                if node.step is not None:
+                    m.run(node.step, env)
+                continue
+            if known is None and come is None:
+                m.journal.undo(mark)
+                return None
+            if not known:
+                return loop.end(Done.NORMAL)
+        if rounds is not None and rounds.enough(id(node), _):
+            rounds.too_long(id(node))
+            break
+        done = loop.walk(node.body)
+        if done is not Done.NORMAL:
+            return loop.end(done)
+        dear = not m.dialect.by_value and m.budget.used - begin > _DEAR
+        if len(loop.exits.states) > (_MAY_END_DEAR if dear else _MAY_END):
+            break
+        if node.step is not None:
+            m.run(node.step, env)
+    else:
+        if replay is not None:
+            replay.long = True
+            if idle():  # nor will it have one for a thread of another role
+                replay.endless.add(id(node))
+        if rounds is not None:
+            rounds.too_long(id(node))
+    m.journal.undo(mark)
+    return None
+
+
+def counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
+    """Run a loop without steps that sets variables around it, in a kernel run pass by pass, if it is told how often."""
+    if node.kind == "foreach" or runs_once(node) or not m.dialect.block_scope:
+        return None
+    mark = m.journal.mark()
+    inner = Env(env, "block")
+    if node.init is not None:
+        m.run(node.init, inner)
+    replay = m.recorder.acts()
+    known = len(replay.steps) if replay is not None else 0
+    done = unroll(m, node, inner, PASSES, _COUNTED)
+    leaks.gone(m, inner)  # before they are no variables of it
+    if done is None:
+        m.journal.undo(mark)
+        if replay is not None:
+            del replay.steps[known:]
+    return done
