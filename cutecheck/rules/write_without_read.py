@@ -12,7 +12,8 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.read_without_write import _EXAMPLE
 
-_LIBRARY = re.compile(r"(?:^|/include/)(?:cute|cutlass)/")  # which of its steps a caller needs is its own affair
+# which of its steps a caller needs is its own affair
+_LIBRARY = re.compile(r"(?:^|^include/|/include/)(?:cute|cutlass)/")
 
 
 class WriteWithoutRead(Rule):

@@ -7,30 +7,13 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.rules.read_without_write import _EXAMPLE
 
 HELPERS = """
 template <class S, class D> __device__ void move(S const& s, D&& d) { copy(s, d); }
 template <class C, class S, class D> __device__ void move(C const& c, S const& s, D&& d) { copy(c, s, d); }
 """
-PRODUCT = (
-    HELPERS
-    + """
-using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_16, _8, _1>>{}));
-__global__ void __launch_bounds__(128) product(float const* A, float const* B, float* C) {
-  auto thr = Mma{}.get_slice(threadIdx.x);
-  Tensor gA = thr.partition_A(make_tensor(make_gmem_ptr(A), Layout<Shape<_16, _8>>{}));
-  Tensor gB = thr.partition_B(make_tensor(make_gmem_ptr(B), Layout<Shape<_8, _8>>{}));
-  Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _8>>{}));
-  Tensor rA = make_fragment_like(gA), rB = make_fragment_like(gB), acc = make_fragment_like(gC);
-  clear(acc);
-  move(gA, rA);
-  move(gB, rB);
-  gemm(Mma{}, rA, rB, acc);
-  move(acc, gC);
-}
-void run(float const* A, float const* B, float* C) { product<<<1, 128>>>(A, B, C); }
-"""
-)
+PRODUCT = HELPERS + (_EXAMPLE % "copy(gB, rB);").replace("copy(", "move(")
 STAGES = (
     HELPERS
     + """
@@ -145,6 +128,18 @@ def test_what_one_call_leaves_is_told_at_that_call(
     tmp_path: Path, was: str, now: str, expected: list[tuple[str, str]]
 ) -> None:
     assert found(tmp_path, PRODUCT.replace(was, now) if was else PRODUCT, "CUT221", "CUT222") == expected
+
+
+@pytest.mark.parametrize(
+    ("header", "told"), [("own/move.h", True), ("include/cutlass/move.h", False), ("3rd/include/cute/move.h", False)]
+)
+def test_which_of_its_steps_a_library_needs_is_its_own_affair(tmp_path: Path, header: str, told: bool) -> None:
+    (tmp_path / header).parent.mkdir(parents=True)
+    (tmp_path / header).write_text(f"#pragma once\n{PREAMBLE}{HELPERS}")
+    text = PRODUCT.removeprefix(HELPERS).replace("gemm(Mma{}, rA, rB, acc);", "gemm(Mma{}, rA, rA, acc);")
+    (tmp_path / "k.cu").write_text(f'{PREAMBLE}#include "{header}"\n{text}')
+    report = check(inputs([str(tmp_path)]), Settings(select=("CUT222",), arch=("sm_90a",)))
+    assert [f.code for f in report.findings] == ["CUT222"] * told
 
 
 @pytest.mark.parametrize(

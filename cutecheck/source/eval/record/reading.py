@@ -22,6 +22,15 @@ _STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is 
 class ReadingRecorder(RecorderState):
     """Reads and writes by other means than copies and products."""
 
+    def way(self, span: Span) -> tuple[Span, ...]:
+        """The calls that lead from the body of the kernel to a place in a function, and that place."""
+        calls, frame = [span], self.frame
+        while frame is not None and frame.caller is not None and frame.caller.kernel:
+            if isinstance(frame.called, Span):
+                calls.append(frame.called)
+            frame = frame.caller
+        return tuple(reversed(calls))
+
     def takes(self, values: Iterable[Value]) -> None:
         """Elements of tensors are taken, or pointers to them, or code is given them that is not followed."""
         if self.frame is not None and self.frame.kernel:

@@ -199,15 +199,6 @@ class RecorderState:
             frame = frame.caller
         return isinstance(frame.function, ir.Function) and not frame.function.flags & {"device", "kernel"}
 
-    def way(self, span: Span) -> tuple[Span, ...]:
-        """The calls that lead from the body of the kernel to a place in a function, and that place."""
-        calls, frame = [span], self.frame
-        while frame is not None and frame.caller is not None and frame.caller.kernel:
-            if isinstance(frame.called, Span):
-                calls.append(frame.called)
-            frame = frame.caller
-        return tuple(reversed(calls))
-
     def text(self, node: Any) -> str:
         """The source text of a node, one line, shortened."""
         span = getattr(node, "span", node)
