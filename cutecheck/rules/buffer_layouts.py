@@ -133,8 +133,9 @@ class SameBufferSameLayout(Rule):
         if tensor is None or tensor.space != "smem" or tensor.root_layout is None:
             return
         whole = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
-        seen = cast("set[tuple[str, str, str]]", context.memo.setdefault("overlapping", set()))
-        key = (tensor.buffer or "", str(whole), event.arch)
+        # once a function, not once a run: others may be judged in other processes
+        seen = cast("set[tuple[str, str, str, str]]", context.memo.setdefault("overlapping", set()))
+        key = (event.enclosing, tensor.buffer or "", str(whole), event.arch)
         if not isinstance(whole, Layout) or not static_layout(whole) or key in seen:
             return
         seen.add(key)

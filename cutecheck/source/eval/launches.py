@@ -20,7 +20,7 @@ from cutecheck.records import record
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 
-Answer = Literal["walk", "again", "open", "before", "dropped", "barren", "repeat"]
+Answer = Literal["walk", "again", "open", "before", "dropped", "barren", "repeat", "both", "one"]
 _PARTS, _FEW_PARTS = 8, 4  # of a folder
 REPLAYED = "pass by pass: "  # before a kernel that is asked for to be run so
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
@@ -46,6 +46,7 @@ class Attempt:
     ``alike`` is the same for those that are; without a signature it is a call on the host. ``flags``: the values of
     those that are, and of a run over more than a few units the element types. ``given``: what is known of the arguments
     (source/eval/contexts.py); a launch of which less is known than of those that were walked is walked again.
+    Answers ``both`` and ``one``: whether both values of the flag in the place ``types`` were walked.
     """
 
     kernel: str
@@ -105,7 +106,7 @@ class Launches:
     def only_dropped(self, since: int) -> bool:
         """Whether the attempts after the first ``since`` walked nothing, and asked for no kernel and types of which
         they were not told that no further flags are walked."""
-        asked = self.attempts[since:]
+        asked = [a for a in self.attempts[since:] if a.answer not in ("both", "one")]
         kinds = {(a.kernel, a.types) for a in asked if a.answer != "repeat"}
         full = {(a.kernel, a.types) for a in asked if a.answer == "dropped" and a.capped}
         return bool(full) and kinds == full and all(a.answer in ("dropped", "before", "repeat") for a in asked)
@@ -117,8 +118,13 @@ class Launches:
                 self.repeats(a.kernel)
 
     def knows(self, kernel: str, place: int) -> bool:
-        """Whether both values of a flag were walked in some instantiation of a kernel."""
-        return all((kernel, place, value) in self.flags for value in "TF")
+        """Whether both values of a flag were walked in some instantiation of a kernel; noted."""
+        answer = self._both(kernel, place)
+        self.attempts.append(Attempt(kernel, str(place), "", False, answer))
+        return answer == "both"
+
+    def _both(self, kernel: str, place: int) -> Answer:
+        return "both" if all((kernel, place, value) in self.flags for value in "TF") else "one"
 
     def _answer(self, asked: Attempt) -> Answer:
         done = self.done.setdefault((asked.kernel, asked.types), set()) if asked.signature else set()
@@ -191,7 +197,7 @@ class Launches:
                 self._count(a.alike, _BARREN, False)
                 added.append(a)
                 continue
-            answer = self._answer(a)
+            answer = self._both(a.kernel, int(a.types)) if a.answer in ("both", "one") else self._answer(a)
             if answer in ("walk", "again", "open"):
                 added.append(replace(a, answer=answer))
             if answer != a.answer:

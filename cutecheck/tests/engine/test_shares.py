@@ -57,6 +57,34 @@ def test_two_and_three_processes_say_what_one_says(tree: Path) -> None:
     assert said(tree, 3) == alone
 
 
+FILLED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <bool F, class C, class S, class D> __device__ void fill{i}(C const& c, S const& s, D&& d) {{ copy(c, s, d); }}
+__global__ void __launch_bounds__(128) k{i}(half_t const* in) {{
+  extern __shared__ half_t tile[];
+  Tensor s = make_tensor(make_smem_ptr(tile), Layout<Shape<_16, _64>, Stride<_72, _1>>{{}});
+  Tensor g = make_tensor(make_gmem_ptr(in), Layout<Shape<_16, _64>, Stride<_64, _1>>{{}});
+  auto c = make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{{}},
+      Layout<Shape<_16, _8>, Stride<_8, _1>>{{}}, Layout<Shape<_1, _8>>{{}});
+  auto part = c.get_slice(threadIdx.x);
+  fill{i}<true>(c, part.partition_S(g), part.partition_D(s));
+  fill{i}<false>(c, part.partition_S(g), part.partition_D(s));
+}}
+void run{i}(half_t* a) {{ k{i}<<<1, 128, 4096>>>(a); }}
+"""
+
+
+def test_what_one_function_is_asked_does_not_hang_on_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two helpers that fill one buffer alike: each has its questions, in whatever process."""
+    monkeypatch.setattr(shares, "WORTH", 1)
+    for i in range(2):
+        (tmp_path / f"k{i}.cu").write_text(FILLED.format(i=i))
+    alone = said(tmp_path, 1)
+    assert sum(o["property"] == "layout-injective" for o in alone["obligations"]) == 4  # type: ignore[index]
+    assert said(tmp_path, 12) == alone
+
+
 @pytest.mark.parametrize("processes", [2, 3, 12])
 def test_facts_of_one_function_stay_together(tree: Path, processes: int) -> None:
     """Those of two instantiations, too, as long as there are templates enough."""

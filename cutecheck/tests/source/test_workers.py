@@ -256,6 +256,23 @@ def test_each_value_of_each_flag_is_walked_once() -> None:
     assert launches.ask("n", "int", "T", flags=("T",)) == "walk"
 
 
+def test_whether_both_values_of_a_flag_were_walked_is_an_answer_too() -> None:
+    """A dispatch leaves out ways by it: a unit that was told otherwise than in its turn is evaluated again."""
+    guess = Launches(Limits(flag_combinations=1))
+    guess.ask("k", "int", "T", flags=("T",))
+    guess.ask("k", "int", "F", flags=("F",))
+    guess.attempts.clear()
+    assert guess.knows("k", 0) and guess.ask("k", "int", "T", flags=("T",)) == "before"
+    turn = Launches(Limits(flag_combinations=1))
+    turn.ask("k", "int", "T", flags=("T",))
+    assert not turn.copy().follows(guess.attempts)
+    turn.ask("k", "int", "F", flags=("F",))
+    assert turn.copy().follows(guess.attempts)
+    later = Launches(Limits(flag_combinations=1))
+    assert not later.knows("k", 0) and later.follows(later.attempts)
+    assert not turn.follows(later.attempts)
+
+
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit comes last: what the others walked of its kernels they walk no more, and not in the parent."""
     alone = facts(tree(tmp_path, 6), 1)

@@ -56,7 +56,7 @@ def same_way(m: Machine, since: Start | None, then: ir.Block, other: ir.Block, e
         return False
     flag = _flag(m, then, other)
     places = _chosen(m, then.body[1:], flag, env) if flag else None
-    if places is None or not all(launches.knows(kernel, place) for kernel, place in places):
+    if places is None or not all(launches.knows(kernel, place) for kernel, place in sorted(places)):
         return False
     launches.as_before(since.attempts)
     if since.ways is not None:
