@@ -18,6 +18,8 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
+from cutecheck.model.prove.engines.bv_queries import ask, given, low_bits, split, stride_divisor
+from cutecheck.model.prove.engines.bv_sectors import gmem_sectors
 from cutecheck.model.prove.engines.bv_translation import (
     NARROW,
     NARROW_LIMIT,
@@ -46,17 +48,6 @@ def run(obligation: Obligation, options: Options) -> Answer:
         return _QUERIES[type(obligation.objects)](obligation, obligation.objects, options)
     except UnsupportedError as error:
         return unknown(str(error))
-
-
-def _given(t: Translation, obligation: Obligation) -> list[Any]:
-    """The hypotheses that have a form in bits; why another has none is noted."""
-    found = []
-    for hypothesis in obligation.hypotheses:
-        try:
-            found.append(t.condition(hypothesis))
-        except UnsupportedError as error:
-            t.left_out.append(str(error))
-    return found
 
 
 def _bank_access(obligation: Obligation, a: BankAccess, options: Options) -> Answer:
@@ -102,19 +93,19 @@ def _conflicts(obligation: Obligation, a: BankAccess, options: Options) -> Answe
         t.constraints += [z3.ULT(x, t.value(a.threads)) for x in threads]
     t.constraints += [t.condition(c, {a.thread: x}) for c in a.active for x in threads]
     offset = a.offset.substitute({a.thread: thread})
-    own, shared = _split(offset, _LANE)
+    own, shared = split(offset, _LANE)
     rest = t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     query = _BankQuery(t, a, lanes, threads, own)
-    given = _given(t, obligation)
+    assumed = given(t, obligation)
     if any(v.name != _LANE and v.name not in bits for v in own.variables()):
         grain = math.gcd(ex.divisor(shared), stride_divisor(a.rest.stride), 1 << (t.width - 1))
         s = _ring_query(a, t.domains, own, grain & -grain, options)
         if s is not None and check(s, f"{obligation.id}-banks-ring", options) == "unsat":
             return Answer("holds", reductions=(f"addresses modulo the swizzle's period, any base multiple of {grain}",))
-    s = query.solver(options, t.expression(shared) + rest, given)
+    s = query.solver(options, t.expression(shared) + rest, assumed)
     s.add(*t.constraints)
     extra = {_BASE: query.base, "thread_a": threads[0], "thread_b": threads[1]}
-    return _ask(t, s, f"{obligation.id}-banks", options, extra)
+    return ask(t, s, f"{obligation.id}-banks", options, extra)
 
 
 class _BankQuery:
@@ -124,7 +115,7 @@ class _BankQuery:
         self.t, self.a, self.threads = t, a, threads
         # A pointer swizzle needs a base that is a multiple of its period: an obligation of its own, assumed here.
         by_byte = a.swizzle is not None and a.swizzle.unit is SwizzleUnit.BYTE
-        known = min(_BASE_BITS if by_byte else _low_bits(int(a.base_alignment)).bit_length(), _BASE_BITS - 1)
+        known = min(_BASE_BITS if by_byte else low_bits(int(a.base_alignment)).bit_length(), _BASE_BITS - 1)
         self.base = t.field(_BASE, _BASE_BITS - known, known)
         self.own = [t.expression(own, {_LANE: lane}) for lane in lanes]
 
@@ -162,7 +153,7 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
     z3, lane_bytes = t.z3, int(a.vector_bytes)
     base = z3.BitVec("any base", width)
     s = solver("QF_BV", options)
-    s.add(base & t.value(_low_bits(min(grain, 1 << (width - 1)))) == 0)
+    s.add(base & t.value(low_bits(min(grain, 1 << (width - 1)))) == 0)
     forms = [own.substitute({_LANE: ex.const(i)}) for i in range(group + 1)]
     distinct = [i for i, f in enumerate(forms) if a.kind == "cp.async.ca" or f not in forms[:i]]
     lanes = [t.field(name, group.bit_length()) for name in ("lane a", "lane b")]
@@ -176,42 +167,13 @@ def _ring_query(a: BankAccess, domains: dict[str, Domain], own: ex.Expr, grain: 
     return s if int(a.base_alignment) % max(4, lane_bytes) == 0 else None
 
 
-def stride_divisor(stride: IntTuple) -> int:
-    if isinstance(stride, tuple):
-        return math.gcd(*map(stride_divisor, stride)) if stride else 0
-    return 1 if isinstance(stride, ScaledBasis) else ex.divisor(as_expr(stride))
-
-
-def _ask(t: Translation, s: Any, name: str, options: Options, extra: dict[str, Any]) -> Answer:
-    """Run the query; a model becomes an assignment of the environment and of ``extra``."""
-    result = check(s, name, options)
-    assumptions = tuple(f"{n} < {OPEN}" for n in sorted(t.bounded))
-    if result == "unsat":
-        return Answer("holds", assumptions=assumptions)
-    if result == "unknown":
-        return unknown(f"Z3: {s.reason_unknown()}")
-    if t.left_out:
-        return unknown(t.left_out[0])
-    model = s.model()
-
-    def read(v: Any) -> int:
-        return int(model.eval(v, model_completion=True).as_long())
-
-    values = {n: read(v) for n, v in t.environment.items() if not n.startswith("thread bit")}
-    for n, d in t.domains.items():
-        if n in values and values[n] >= 1 << (t.width - 1) and (d.lo is None or d.lo < 0):
-            values[n] -= 1 << t.width
-    values |= {n: read(v) for n, v in extra.items()}
-    return Answer("fails", values=tuple(sorted(values.items())), assumptions=assumptions)
-
-
 def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer:
     """Some vector's address has a low bit set; wrapping is harmless, only the low bits count."""
     if int(a.element_bits) & (int(a.element_bits) - 1) or int(a.vector_bytes) & (int(a.vector_bytes) - 1):
         raise UnsupportedError("widths that are not powers of two")
     t = Translation(variable_domains(obligation))
     base = t.z3.BitVec("base", t.width)
-    t.constraints += [base & t.value(_low_bits(int(a.base_alignment))) == 0, t.z3.ULT(base, t.value(OPEN))]
+    t.constraints += [base & t.value(low_bits(int(a.base_alignment))) == 0, t.z3.ULT(base, t.value(OPEN))]
     element = t.expression(a.offset) + t.layout_offset(a.rest.shape, a.rest.stride, "rest")
     byte = swizzled_byte(t, a, element, base)
     violated = byte & t.value(int(a.vector_bytes) - 1) != 0
@@ -219,8 +181,8 @@ def _alignment(obligation: Obligation, a: Alignment, options: Options) -> Answer
         moved = element if a.swizzle is None or a.swizzle.unit is SwizzleUnit.BYTE else t.swizzle(a.swizzle, element)
         violated = t.z3.Or(violated, moved & t.value(8 // int(a.element_bits) - 1) != 0)
     s = solver("QF_BV", options)
-    s.add(*_given(t, obligation), *t.constraints, violated)
-    answer = _ask(t, s, f"{obligation.id}-alignment", options, {"base": base, "byte": byte})
+    s.add(*given(t, obligation), *t.constraints, violated)
+    answer = ask(t, s, f"{obligation.id}-alignment", options, {"base": base, "byte": byte})
     if answer.answer != "fails":
         return answer
     kept = {n: v for n, v in answer.values if not n.startswith("rest[")}
@@ -282,8 +244,8 @@ def _layout_equal(obligation: Obligation, e: LayoutEqual, options: Options) -> A
     if size != other:
         return Answer("fails", values=(("index", min(size, other)),))
     s = solver("QF_BV", options)
-    s.add(*_given(t, obligation), *t.constraints, i == j, left != right)
-    answer = _ask(t, s, f"{obligation.id}-equal", options, {"index": i})
+    s.add(*given(t, obligation), *t.constraints, i == j, left != right)
+    answer = ask(t, s, f"{obligation.id}-equal", options, {"index": i})
     kept = tuple((n, v) for n, v in answer.values if not n.startswith(("x[", "y[")))
     return replace(answer, values=kept)
 
@@ -307,9 +269,9 @@ def _cosize_fits(obligation: Obligation, c: CosizeFits, options: Options) -> Ans
     t.require_range(allocation)
     index, _ = _index(t, plain.shape, "x")
     s = solver("QF_BV", options)
-    s.add(*_given(t, obligation), *t.constraints)
+    s.add(*given(t, obligation), *t.constraints)
     s.add(t.z3.UGE(place, t.expression(allocation)))
-    answer = _ask(t, s, f"{obligation.id}-cosize", options, {"index_a": index, "offset": place})
+    answer = ask(t, s, f"{obligation.id}-cosize", options, {"index_a": index, "offset": place})
     return replace(answer, values=tuple((n, v) for n, v in answer.values if not n.startswith("x[")))
 
 
@@ -324,12 +286,6 @@ def _require_no_wrap(t: Translation, layout: Layout) -> None:
             raise UnsupportedError("strides or extents that are not small static naturals")
 
 
-def _split(e: ex.Expr, name: str) -> tuple[ex.Expr, ex.Expr]:
-    """Terms that mention a variable, and the others."""
-    own = [t for t in e.terms if any(v.name == name for v in ex.Expr((t,)).variables())]
-    return ex.Expr(tuple(own)), ex.Expr(tuple(t for t in e.terms if t not in own))
-
-
 def _width(a: BankAccess, domains: dict[str, Domain]) -> int:
     """Narrow where no open value meets a division: lane distances inside shared memory still never wrap to 0."""
     atoms = [x for monomial, _ in a.offset.terms for x in monomial if isinstance(x, Op)]
@@ -337,11 +293,6 @@ def _width(a: BankAccess, domains: dict[str, Domain]) -> int:
     tops = [d.bounds()[1] for n, d in domains.items()]
     small = all(t is None or t < NARROW_LIMIT for t in tops)
     return NARROW if small and all(domains[n].bounds()[1] is not None for n in inside) else WIDTH
-
-
-def _low_bits(alignment: int) -> int:
-    """Mask of the address bits that an alignment fixes at zero."""
-    return (alignment & -alignment) - 1
 
 
 def swizzled_byte(t: Translation, a: BankAccess | Alignment, element: Any, base: Any) -> Any:
@@ -354,42 +305,9 @@ def swizzled_byte(t: Translation, a: BankAccess | Alignment, element: Any, base:
     return base + scaled(t.swizzle(a.swizzle, element))
 
 
-def _gmem_sectors(obligation: Obligation, g: GmemSectors, options: Options) -> Answer:
-    """Lanes one by one, the warp a variable: more sectors than ``factor`` times what the distinct vectors need."""
-    lane_bytes = int(g.vector_bytes)
-    if int(g.element_bits) & (int(g.element_bits) - 1) or g.threads % 32 or lane_bytes > 32:
-        raise UnsupportedError("partial warps or widths that are not powers of two")
-    domains = variable_domains(obligation)
-    domains[g.thread] = Domain(0, g.threads - 1)
-    t = Translation(domains, width=24)
-    z3 = t.z3
-    base, warp = z3.BitVec("smem base", t.width), z3.BitVec("warp", t.width)
-    t.constraints += [base & t.value(_low_bits(int(g.base_alignment))) == 0, z3.ULT(base, t.value(1 << 10))]
-    t.constraints.append(z3.ULT(warp, t.value(g.threads // 32)))
-    rest = t.layout_offset(g.rest.shape, g.rest.stride, "rest")
-    vectors = []
-    for lane in range(32):
-        element = t.expression(g.offset, {g.thread: warp * t.value(32) + t.value(lane)}) + rest
-        vectors.append(base + element * t.value(int(g.element_bits) // 8))
-        t.constraints.append(vectors[-1] & t.value(lane_bytes - 1) == 0)
-    counts = []
-    for places in (vectors, [z3.LShR(v, 5) for v in vectors]):
-        first = [z3.And([places[j] != x for j in range(i)]) if i else z3.BoolVal(True) for i, x in enumerate(places)]
-        one, zero = z3.BitVecVal(1, 12), z3.BitVecVal(0, 12)
-        counts.append(sum((z3.If(f, one, zero) for f in first[1:]), one))
-    least = z3.UDiv(counts[0] * lane_bytes + 31, z3.BitVecVal(32, 12))
-    # Counting is hard for bit-vectors where a stride is open: a short budget, the answer is then unknown. It is one of
-    # steps, about a second of them: by the clock a busy machine leaves unknown what another proves.
-    s = solver("QF_BV", replace(options, rlimit=options.rlimit // 4))
-    s.add(*_given(t, obligation), *t.constraints)
-    s.add(z3.UGT(counts[1], least * g.factor))
-    extra = {"smem base": base, "thread_a": warp * t.value(32), "thread_b": warp * t.value(32) + t.value(31)}
-    return _ask(t, s, f"{obligation.id}-sectors", options, extra)
-
-
 _QUERIES: dict[type[object], Callable[[Obligation, Any, Options], Answer]] = {
     BankAccess: _bank_access,
-    GmemSectors: _gmem_sectors,
+    GmemSectors: gmem_sectors,
     Alignment: _alignment,
     LayoutEqual: _layout_equal,
     CosizeFits: _cosize_fits,

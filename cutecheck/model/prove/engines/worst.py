@@ -19,7 +19,8 @@ from cutecheck.model.expr import Domain, Expr, Op
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import variable_domains
-from cutecheck.model.prove.engines.bitvec import stride_divisor, swizzled_byte
+from cutecheck.model.prove.engines.bitvec import swizzled_byte
+from cutecheck.model.prove.engines.bv_queries import stride_divisor
 from cutecheck.model.prove.engines.bv_translation import NARROW, Translation, UnsupportedError
 from cutecheck.model.prove.engines.solver import check, solver
 from cutecheck.model.prove.obligation import Obligation

@@ -9,7 +9,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.prove import Verdict, make_obligation, prove
 from cutecheck.model.prove.answer import Options
-from cutecheck.model.prove.engines import bitvec, rows
+from cutecheck.model.prove.engines import bitvec, bv_sectors, rows
 from cutecheck.model.prove.engines.solver import solver
 from cutecheck.model.prove.properties import GmemSectors
 from cutecheck.model.units import Bits
@@ -93,8 +93,34 @@ def test_the_count_of_sectors_has_a_budget_of_steps_not_of_time(monkeypatch: pyt
         budgets.append(options)
         return solver(logic, options)
 
-    monkeypatch.setattr(bitvec, "solver", noted)
+    monkeypatch.setattr(bv_sectors, "solver", noted)
     given = Options(rlimit=4_000, timeout_ms=50_000)
     answer = bitvec.run(make_obligation(GmemSectors(Bits(32), Bits(32), offset(8, 1, 4, False), THREADS)), given)
     assert answer.answer == "unknown"
-    assert [(o.timeout_ms, o.rlimit) for o in budgets] == [(50_000, 1_000)]
+    assert {(o.timeout_ms, o.rlimit) for o in budgets} == {(50_000, 1_000)}
+
+
+SHARED = [ex.var(n, Domain(0)) for n in ("seqlen", "row", "head", "batch")]
+
+
+@pytest.mark.parametrize("grain", [1, 4, 16, 32])
+@pytest.mark.parametrize("pitch", [64, 16, 8])
+def test_what_all_lanes_share_may_be_a_product_of_many_numbers(grain: int, pitch: int) -> None:
+    """Where a warp starts is decided by the divisor of what its lanes share."""
+    a, b, c, d = SHARED
+    shared = ex.add(ex.mul(ex.mul(a, b), ex.mul(c, d)), ex.add(ex.mul(a, c), ex.mul(ex.mul(b, d), d)))
+    lanes = ex.add(
+        ex.mul(ex.op("div", T, ex.const(4)), ex.const(pitch)), ex.mul(ex.op("mod", T, ex.const(4)), ex.const(4))
+    )
+    g = GmemSectors(
+        Bits(16), Bits(64), ex.add(lanes, ex.mul(shared, ex.const(grain))), THREADS, thread="threadIdx.x", factor=1
+    )
+    draw, most = random.Random(3), 0
+    for _ in range(200):
+        values = {n: draw.randrange(40) for n in ("seqlen", "row", "head", "batch")}
+        base = draw.choice((0, 16))
+        places = {base + g.offset.evaluate({**values, "threadIdx.x": t}) * 2 for t in range(32)}
+        if all(p % 8 == 0 for p in places):
+            most = max(most, len({p // 32 for p in places}) - -(-len(places) * 8 // 32))
+    answer = bitvec.run(make_obligation(g), Options(rlimit=4_000_000))
+    assert (answer.answer == "holds") == (most <= 0) == bool(answer.reductions)
