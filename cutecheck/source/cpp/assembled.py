@@ -13,7 +13,7 @@ from cutecheck.model.ints import Dyn, div, known_value, mod
 from cutecheck.source.cpp import barriers, pipelines
 from cutecheck.source.cpp.around import SILENT, as_step
 from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, REMOTE, SPECIAL
-from cutecheck.source.eval import ir, places, shared_addresses
+from cutecheck.source.eval import ir, places, shared_addresses, writes
 from cutecheck.source.eval.intrinsics import cuda, warps
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.values import Pointer, Scalar, Value
@@ -218,7 +218,7 @@ def _set(m: Machine, one: ir.Operation, value: Value, env: Env, span: Span) -> N
     cells = None if one.result is None else places.again(m, one.result, env)
     old = None if cells is None else places.read(m, cells, span)
     if cells is not None and isinstance(old, Scalar) and isinstance(value, Scalar) and value.value is not None:
-        places.write(m, cells, Scalar(value.value, old.ctype), span)
+        writes.write(m, cells, Scalar(value.value, old.ctype), span)
 
 
 __all__ = ["escapes", "operations"]

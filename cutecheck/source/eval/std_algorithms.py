@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cmp_to_key
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import calls, ir, places, repeatable, slots
+from cutecheck.source.eval import calls, ir, places, repeatable, slots, writes
 from cutecheck.source.eval.expressions.operators import binary
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
@@ -169,7 +169,7 @@ def _answer(name: str, asked: list[bool], cells: list[Cell], last: Address) -> V
 
 def _written(m: Machine, cells: list[Cell], values: Sequence[Value], span: Span) -> Value:
     for cell, value in zip(cells, values, strict=True):
-        places.write(m, (cell,), _known(value), span)
+        writes.write(m, (cell,), _known(value), span)
     return Extern("what an algorithm of the standard library returns", span)
 
 

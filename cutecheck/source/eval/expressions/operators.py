@@ -25,6 +25,7 @@ from cutecheck.source.eval import (
     ranking,
     repeatable,
     templates,
+    writes,
 )
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import pipeline
@@ -76,7 +77,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
                 return own
         step = _stepped(m, node, old)
         if cells is not None:
-            places.write(m, cells, step, node.span)
+            writes.write(m, cells, step, node.span)
         else:
             assign(m, node.operand, step, env, node.span)
         if node.op.startswith("p"):

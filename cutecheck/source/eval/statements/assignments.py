@@ -9,7 +9,7 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Int
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates, slots
+from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates, slots, writes
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
@@ -178,9 +178,9 @@ def put(
 ) -> None:
     """Write to what an expression names: to ``cells``, where those are known, which hold ``old``."""
     if cells is not None:
-        places.write(m, cells, value, span)
+        writes.write(m, cells, value, span)
     elif isinstance(old, Object) and old.pointer is None and not isinstance(target, ir.Name):
-        places.overwrite(m, old, value, span)
+        writes.overwrite(m, old, value, span)
     elif not elements.write(m, target, value, env, span):
         assign(m, target, value, env, span)
 
@@ -192,7 +192,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
     if isinstance(target, ir.Name):
         at = env.find_var(target.ident)
         if at is not None and m.dialect.by_value:
-            places.store(m, at.vars, target.ident, value, span)
+            writes.store(m, at.vars, target.ident, value, span)
             return
         if at is not None:
             old = at.vars.get(target.ident)
@@ -207,7 +207,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
         if this is not None and any(d.name == target.ident for _, d in classes.fields(m, this.cls)):
             if m.dialect.by_value:
                 classes.get_field(m, this, target.ident, span)
-                places.store(m, this.fields, target.ident, value, span)
+                writes.store(m, this.fields, target.ident, value, span)
             else:
                 m.journal.set(this.fields, target.ident, value)
         elif not m.dialect.block_scope:
@@ -223,7 +223,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
                 classes.get_field(m, base, target.ident, span)
                 if base.pointer is not None or target.ident in classes.overlaid(m, base.cls):
                     leaks.leak(m, value)  # where others may read it
-                places.store(m, base.fields, target.ident, value, span)
+                writes.store(m, base.fields, target.ident, value, span)
             else:
                 m.journal.set(base.fields, target.ident, value)
         elif m.dialect.by_value and (whole := _with_part(m, target, base, value, env, span)) is not None:

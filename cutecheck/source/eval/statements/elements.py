@@ -9,7 +9,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, losses, places, repeatable, slots, std_arrays
+from cutecheck.source.eval import ir, losses, places, repeatable, slots, std_arrays, writes
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -61,7 +61,7 @@ def write(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bo
     changed = _with(m, places.held(m, *cells[0]), path, number, span)
     if changed is None:
         return False
-    places.store(m, *cells[0], changed, span)
+    writes.store(m, *cells[0], changed, span)
     return True
 
 
