@@ -93,7 +93,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if isinstance(called, str):
         groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
-        synchronises(m, called, [*(groups or ()), *args], span)
+        named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
+        synchronises(m, called, [*(groups or ()), *args, *named], span)
         replay = m.recorder.acts()
         if replay is not None and isinstance(fn, FuncSet):
             replay.goes_into([e.decl.span.path for e in fn.entries if e.decl.body is not None], span)
