@@ -135,3 +135,20 @@ def test_right_stages(tmp_path: Path) -> None:
 def test_wrong_stages(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
+
+
+SHARES = {
+    "        tiles = cute.size(gA, mode=[2])\n": "        whole = cute.size(gA, mode=[2])\n"
+    "        share = cute.ceil_div(whole, cute.size(rows))\n        tiles = cutlass.min(share, whole)\n",
+    "tensor(Int32, 4))": "tensor(Int32, cute.sym_int()))",
+}
+
+
+@pytest.mark.parametrize("change", ["", COMMIT, BARRIER])
+def test_a_block_that_takes_a_share_of_the_tiles(tmp_path: Path, change: str) -> None:
+    """As many shares as there are tiles are one of one tile each, which goes round no stages: others are run as well."""
+    text = KERNEL
+    for old, new in SHARES.items():
+        assert old in text
+        text = text.replace(old, new)
+    assert bool(_codes(tmp_path, text.replace(change, change.rpartition("\n")[2]) if change else text)) == bool(change)
