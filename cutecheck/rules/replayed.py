@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.core import CHUNK
+from cutecheck.facts.replayed import AS_VALUE
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
@@ -229,6 +230,8 @@ class Replayed(Rule):
         if not any(e.span == fault.step.span for e in at):
             if fault.step.function == CHUNK:
                 return self._is_said_of_parts(fault, call, context)
+            if fault.step.function == AS_VALUE:
+                return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or fault.step.span.path not in _reported(context)
         if fault.kind not in ("unseen", "overwritten"):

@@ -128,7 +128,9 @@ def partitioned_by(event: Event) -> TiledCopy | None:
 
 def _counts_threads(index: Int | None) -> bool:
     """``threadIdx.x``, ``threadIdx.x - 128``."""
-    thread = next((v for v in as_expr(index).variables() if v.name == THREAD), None) if index is not None else None
+    if index is None:
+        return False
+    thread = next((v for v in as_expr(index).variables() if v.name == THREAD), None)
     ahead = None if thread is None else ex.sub(ex.var(THREAD, thread.domain), as_expr(index)).constant
     return ahead is not None and ahead >= 0
 

@@ -72,7 +72,9 @@ def replay(
     m.history.replayed[id(decl)] = walked + 1, used + cost
     if running.steps:
         missed = running.slices.missed() if complete else ()
-        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, decl.span)
+        scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
+        unset = m.recorder.set_later(symbol, (s for s in running.unset if scanned(s.span.path)))
+        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed, tiles=unset), symbol, decl.span)
 
 
 def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object]:

@@ -15,8 +15,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.threads import Shared
-from cutecheck.source.eval.values import Extern, Scalar, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Scalar, Shared, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

@@ -155,6 +155,10 @@ class Reads:
         """Whether it is registers that nothing else is known to reach."""
         return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer)
 
+    def owns(self, buffer: str) -> bool:
+        """Whether a buffer is registers that nothing but copies, products and stores reaches, and not said yet."""
+        return buffer.startswith(_FRAGMENT) and buffer not in self.early and not self._is_taken(buffer)
+
     def _is_taken(self, buffer: str) -> bool:
         pointers = (p for at, p in self.pointers.items() if at not in self.views)
         return buffer in self.taken or any(p.buffer == buffer for p in pointers)

@@ -9,6 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.leftovers import LEFTOVERS
+from cutecheck.facts.replayed import Step
 from cutecheck.source.eval.outputs import Outputs
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.leftovers import Reads
@@ -61,6 +62,15 @@ class ReadingRecorder(RecorderState):
             tensor = self._tensor(t, span)
             tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
             reads.valued(tensor, self.way(span), any(not g.host for g in self._guards))
+            replay = self.acts()
+            if replay is not None:
+                replay.valued(tensor, span, self.frame.symbol)
+
+    def set_later(self, kernel: str, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so."""
+        reads = self.reads.get(kernel, Reads())
+        own = ((s, s.places[0].buffer) for s in steps)
+        return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
 
     def sets(self, t: TensorVal) -> None:
         """Something is written to a tensor."""
