@@ -102,7 +102,7 @@ class ReadingRecorder(RecorderState):
         if kernel not in self.reads:
             return
         idle = self.reads[kernel].idle(given, self.buffers)
-        found = replace(self.reads[kernel].leftovers(), idle=idle, kernel=span)
+        found = replace(self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=span)
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(
