@@ -65,7 +65,7 @@ class AccumulatorNotSet(Replayed):
         cute/atom/mma_atom.hpp (make_fragment_C)
     """
 
-    kinds = ("unset", "replaced")
+    kinds = ("unset", "replaced", "kept")
     code = "CUT220"
     name = "accumulator-not-set"
     family = "lint"

@@ -37,6 +37,17 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "put __syncthreads() between the two, or fill another stage",
         "read here",
     ),
+    "kept": (
+        "this product is added to `{name}`, a sum that other warps have copied from tensor memory before: the next "
+        "sum begins with the last one", "added to the last sum",
+        "replace what is there in the first product of each sum (ACCUMULATE = false)", "copied here",
+    ),
+    "replaced early": (
+        "`{name}` gets a new sum in tensor memory while other warps may still copy the last one from there: nothing "
+        "tells this thread that they are done", "run side by side, the accumulators need not be free",
+        "wait for the accumulators' empty barrier before the first MMA (producer_acquire); arrive there after the copy",
+        "copied here",
+    ),
     "unready": (
         "`{name}` reads a stage that TMA fills, and this thread has not waited for the phase of the barrier that says "
         "that tile {tile} has come", "run pass by pass, the load need not be done here",

@@ -88,7 +88,7 @@ class SmemReuseWithoutBarrier(Replayed):
         CUDA C++ Programming Guide, synchronization functions
     """
 
-    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled")
+    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early")
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"

@@ -94,12 +94,12 @@ class TilePastEnd(Replayed):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         over = overhang(event) if event.kernel else None
         if over is not None:
-            tensor, mode, most, tile = over
+            tensor, along, most, here = over
             yield self.finding(
                 event.span,
-                f"global tensor `{tensor.name}` has {most} elements along mode {mode}, and its tile {tile}, of which "
+                f"global tensor `{tensor.name}` has {most} elements along mode {along}, and its tile {here}, of which "
                 "the copy takes all: there are no such elements",
-                label=f"{most} < {tile}", help="predicate the copy, or choose a tile that is no larger",
+                label=f"{most} < {here}", help="predicate the copy, or choose a tile that is no larger",
                 related=[Related(tensor.span, f"part of {tensor.root_layout}")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip

@@ -40,7 +40,7 @@ def _whole(tensor: TensorFact, tile: list[int | None]) -> bool:
     """The threads of the tiled copy move all of the tile together."""
     threads = known_value(tensor.source.num_thr) if isinstance(tensor.source, TiledCopy) else None
     try:
-        each = known_value(size(tensor.layout))  # type: ignore[arg-type]
+        each = known_value(size(tensor.layout))
     except (CuteError, NotModelledError, UndecidedError, TypeError, AttributeError):
         return False
     known = [n for n in tile if n is not None]
