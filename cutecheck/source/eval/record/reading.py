@@ -97,6 +97,11 @@ class ReadingRecorder(RecorderState):
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
             reads.last[t.pointer.buffer] = self.way(span), replace(self._tensor(t, span), name=name)
 
+    def is_dynamic(self, variable: str) -> bool:
+        """Whether shared memory is an ``extern`` array, or its size is not known."""
+        known = self.buffers.get(variable)
+        return known is None or not isinstance(known.fact.size_bytes, int)
+
     def leaves(self, kernel: str, span: Span, given: Outputs | None = None) -> None:
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
         if kernel not in self.reads:
