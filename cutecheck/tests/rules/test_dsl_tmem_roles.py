@@ -103,3 +103,42 @@ def test_sums_that_others_copy(tmp_path: Path, old: str, new: str, said: str) ->
     (tmp_path / "kernel.py").write_text(KERNEL.replace(old, new) if old else KERNEL)
     made = check(inputs([str(tmp_path)]), Settings(arch=("sm_100a",), cache=False, select=("CUT212", "CUT220")))
     assert {f.code for f in made.findings} == ({said} if said else set())
+
+
+ALLOCATES = """
+import cutlass
+import cutlass.cute as cute
+
+
+@cute.jit
+def give_back(ptr, columns: cutlass.Constexpr[int]):
+    cute.arch.relinquish_tmem_alloc_permit()
+    FREE
+
+
+@cute.kernel
+def kernel():
+    slot = cutlass.utils.SmemAllocator().allocate_array(cutlass.Int32, 1)
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    if warp == 0:
+        cute.arch.alloc_tmem(256, slot)
+    cute.arch.sync_threads()
+    ptr = cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, slot)
+    if warp == 0:
+        give_back(ptr, 256)
+
+
+@cute.jit
+def host():
+    kernel().launch(grid=(1, 1, 1), block=(128, 1, 1))
+
+
+cute.compile(host)
+"""
+
+
+@pytest.mark.parametrize(("free", "said"), [("cute.arch.dealloc_tmem(ptr, columns)", False), ("pass", True)])
+def test_tensor_memory_that_is_never_given_back(tmp_path: Path, free: str, said: bool) -> None:
+    (tmp_path / "kernel.py").write_text(ALLOCATES.replace("FREE", free))
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_100a",), cache=False, select=("CUT707",)))
+    assert ["never gives it back" in f.message for f in made.findings] == [True] * said
