@@ -14,6 +14,7 @@ from cutecheck.facts.replayed import Place, Step
 from cutecheck.rules.derive.faults import Kind
 from cutecheck.rules.derive.role_memory import Clock
 
+OF_SUMS = ("replaced early", "replaced", "kept")  # what follows, too, where a thread goes past a barrier
 _COLUMNS = 0xFFFF  # of an address; what is above are lanes
 _At = tuple[str, int]  # a buffer, and the column at which sums of products start there
 
@@ -33,7 +34,7 @@ class TensorMemory:
 
     def __init__(self, steps: list[Step]) -> None:
         starts: dict[str, set[int]] = defaultdict(set)
-        for step in (s for s in steps if _multiplies(s) and s.adds is False):
+        for step in (s for s in steps if _multiplies(s)):
             starts[step.places[0].buffer].add(step.places[0].offset & _COLUMNS)
         self._starts = {buffer: sorted(found) for buffer, found in starts.items()}
         self._sums: dict[_At, Sum] = defaultdict(Sum)
@@ -45,7 +46,7 @@ class TensorMemory:
 
         A copy is over for those that know of this step of its thread: what tells them comes after it.
         """
-        if _multiplies(step) and step.places[0].buffer in self._starts:
+        if _multiplies(step):
             return self._product(me, clock, step)
         if self._copies(step):
             now = self._sums[self._at(step.places[0])]
@@ -58,7 +59,7 @@ class TensorMemory:
         at = self._at(step.places[0])
         now = self._sums[at]
         if step.adds is not False:
-            kept = now.used if step.adds is True and not self._stored and now.begun is not None else None
+            kept = now.used if step.adds is True and not self._stored else None
             return None if kept is None else ("kept", step, kept)
         late = next((s for i, (n, s) in now.copied.items() if i != me and clock.get(i, 0) < n), None)
         before, unused = now.begun, now.used is None

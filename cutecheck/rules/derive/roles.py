@@ -19,7 +19,7 @@ from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
-from cutecheck.rules.derive.role_tmem import TensorMemory
+from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
 from cutecheck.rules.derive.role_workers import (
     Tile,
     Worker,
@@ -433,6 +433,7 @@ def faults_of_roles(replay: Replay) -> list[Fault]:
     found = block.run()
     if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too
         found = [f for f in found if f.kind not in ("replaced", "kept")]
-    if found or not block.passed:
+    if not block.passed or any(f.kind not in OF_SUMS for f in found):
         return found
-    return [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]
+    outrun = [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]
+    return outrun or found
