@@ -145,6 +145,8 @@ class Reads:
         for (way, buffer), use in self.loaded.items():
             if buffer in told or buffer in self.given or self._is_taken(buffer) or not use.tensor.span.is_python:
                 continue
+            if is_dynamic(variable_of(buffer)):
+                continue  # an address that was computed: it may lead anywhere
             if not any(may_overlap(use.place, fill, is_dynamic) for fill in self.fills.values()):
                 told.add(buffer)
                 yield way, use.tensor
