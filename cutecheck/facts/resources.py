@@ -16,6 +16,7 @@ from cutecheck.records import record
 
 ACCUMULATORS = ("partition_fragment_C", "make_fragment_C")
 _OPERANDS = ("partition_fragment_A", "make_fragment_A", "partition_fragment_B", "make_fragment_B")
+TMEM_FREED = "tensor memory is given back"  # the reason of a Call's result
 _LANE = 1 << 16  # stride of a lane in tensor memory addresses (PTX ISA, tensor memory addressing)
 
 
@@ -60,6 +61,11 @@ def allocated(call: Call) -> int | None:
         return None
     numbers = [a for a in call.arguments if isinstance(a, (int, Dyn, Sym)) and not isinstance(a, bool)]
     return known_value(numbers[0]) if numbers else None
+
+
+def frees(call: Call) -> bool:
+    """Whether a call gives tensor memory back."""
+    return isinstance(call.result, Unknown) and call.result.reason == TMEM_FREED
 
 
 def columns(call: Call) -> int | None:

@@ -39,7 +39,8 @@ class AccumulatorNotSet(Replayed):
     What it checks
         Of kernels that read in a loop what they fill in a loop, as far as they can be run pass by pass: before the
         first product is added to a fragment in registers, something cleared it, filled it, or stored to it; and no
-        WGMMA or UMMA sets accumulators (``ScaleOut::Zero``) that hold a sum which nothing has used.
+        WGMMA or UMMA sets accumulators (``ScaleOut::Zero``) that hold a sum which nothing has used. No UMMA adds to a
+        sum in tensor memory that other warps have copied, in kernels that store nothing there.
 
     Why
         A fragment is an array without initial values, and the MMA adds to what is there. Registers are often zero in a
@@ -65,7 +66,7 @@ class AccumulatorNotSet(Replayed):
         cute/atom/mma_atom.hpp (make_fragment_C)
     """
 
-    kinds = ("unset", "replaced")
+    kinds = ("unset", "replaced", "kept")
     code = "CUT220"
     name = "accumulator-not-set"
     family = "lint"

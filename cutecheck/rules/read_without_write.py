@@ -40,7 +40,8 @@ class ReadWithoutWrite(Replayed):
         what copies and products read of shared memory, something in the kernel writes: a copy, a TMA load, a
         store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
         (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to
-        their end: a fragment that a copy or product reads is written somewhere in the kernel.
+        their end: a fragment that a copy or product reads is written somewhere in the kernel, and in Python shared
+        memory, too.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
@@ -84,7 +85,7 @@ class ReadWithoutWrite(Replayed):
             place = Place(tensor.name, tensor.span, tensor.space, tensor.buffer or "", 0)
             yield self._of_run(
                 Fault(
-                    "unwritten",
+                    "unfilled" if tensor.space == "smem" else "unwritten",
                     Step("unwritten", way[-1], call.kernel, "", None, (place,), caller=way[-2] if way[1:] else None),
                     place,
                 ),

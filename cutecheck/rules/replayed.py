@@ -7,6 +7,7 @@ from typing import ClassVar
 
 from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.core import CHUNK
+from cutecheck.facts.replayed import AS_VALUE
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
@@ -35,6 +36,17 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "not be done with it", "read before, no barrier since",
         "put __syncthreads() between the two, or fill another stage",
         "read here",
+    ),
+    "kept": (
+        "this product is added to `{name}`, a sum that other warps have copied from tensor memory before: the next "
+        "sum begins with the last one", "added to the last sum",
+        "replace what is there in the first product of each sum (ACCUMULATE = false)", "copied here",
+    ),
+    "replaced early": (
+        "`{name}` gets a new sum in tensor memory while other warps may still copy the last one from there: nothing "
+        "tells this thread that they are done", "run side by side, the accumulators need not be free",
+        "wait for the accumulators' empty barrier before the first MMA (producer_acquire); arrive there after the copy",
+        "copied here",
     ),
     "unready": (
         "`{name}` reads a stage that TMA fills, and this thread has not waited for the phase of the barrier that says "
@@ -229,6 +241,8 @@ class Replayed(Rule):
         if not any(e.span == fault.step.span for e in at):
             if fault.step.function == CHUNK:
                 return self._is_said_of_parts(fault, call, context)
+            if fault.step.function == AS_VALUE:
+                return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or fault.step.span.path not in _reported(context)
         if fault.kind not in ("unseen", "overwritten"):

@@ -58,8 +58,9 @@ class SmemReuseWithoutBarrier(Replayed):
         for it; and TMA fills none of which another thread has not said, by a barrier that was waited for, that its
         reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for); threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
-        that other threads have written since the last barrier, also in kernels without barriers in shared memory. What
-        a run finds of two accesses is said beside what is found of one of them and another tensor.
+        that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
+        UMMA begins a new sum in tensor memory that other warps need not have copied yet. What a run finds of two
+        accesses is said beside what is found of one of them and another tensor.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -88,7 +89,7 @@ class SmemReuseWithoutBarrier(Replayed):
         CUDA C++ Programming Guide, synchronization functions
     """
 
-    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled")
+    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early")
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"

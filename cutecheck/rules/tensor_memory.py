@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Call, Unknown
-from cutecheck.facts.resources import allocated, columns
+from cutecheck.facts.leftovers import leftovers_of
+from cutecheck.facts.resources import allocated, columns, frees
 from cutecheck.findings import Finding, Related
 from cutecheck.model.arch import architecture
 from cutecheck.model.ints import Condition, Rel, as_expr
@@ -25,7 +26,8 @@ class TensorMemoryColumns(Rule):
     What it checks
         The accumulators of an MMA of tcgen05 take at most the 512 columns that a multiprocessor has, and no more than
         the kernel allocates. ``alloc_tmem`` and ``TmemAllocator.allocate`` of the Python DSL, and
-        ``TMEM::Allocator1Sm`` and ``Allocator2Sm`` of C++, are given a power of two from 32 to 512 columns.
+        ``TMEM::Allocator1Sm`` and ``Allocator2Sm`` of C++, are given a power of two from 32 to 512 columns. A
+        kernel of the DSL that is walked to its end and allocates tensor memory frees some.
 
     Why
         Columns past the allocation are another kernel's or fault. CuTe stops compiling above 512 with a number of
@@ -77,6 +79,9 @@ class TensorMemoryColumns(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if leftovers_of(call) is not None:  # of a kernel that was walked to its end
+            yield from self._kept(call, context)
+            return
         asked = allocated(call)
         if asked is not None:
             if asked < _LEAST or asked > _MOST or asked & (asked - 1):
@@ -122,6 +127,21 @@ class TensorMemoryColumns(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+
+    def _kept(self, call: Call, context: Context) -> Iterable[Finding]:
+        mine = [c for c in context.facts.calls if (c.kernel, c.arch) == (call.kernel, call.arch)]
+        taken = [c for c in mine if allocated(c) is not None and c.span.is_python]
+        if not taken or any(frees(c) for c in mine):
+            return
+        yield self.finding(
+            taken[0].span,
+            "the kernel allocates tensor memory here and never gives it back: the next block on the multiprocessor "
+            "finds none, and waits for ever",
+            label="never given back",
+            help="let the warp that allocates it free it, when all have read what they need (tmem.free, dealloc_tmem)",
+            enclosing=taken[0].enclosing,
+            arch=call.arch,
+        )
 
 
 def _same(other: Call, call: Call) -> bool:

@@ -14,6 +14,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.coordinates import block_modes, guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.overhang import overhang
 from cutecheck.rules.derive.rounding import stored_whole
 from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.replayed import Replayed
@@ -30,7 +31,8 @@ class TilePastEnd(Replayed):
         before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
         of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
         a predicate that compares coordinates with limits, no other takes without. Of a mode that block indices walk,
-        and of which one copy takes what lies before its end, no other copy of the kernel stores whole tiles.
+        and of which one copy takes what lies before its end, no other copy of the kernel stores whole tiles. No copy
+        without predicates takes all of a tile that is larger than the tensor.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -90,6 +92,18 @@ class TilePastEnd(Replayed):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        over = overhang(event) if event.kernel else None
+        if over is not None:
+            tensor, along, most, here = over
+            yield self.finding(
+                event.span,
+                f"global tensor `{tensor.name}` has {most} elements along mode {along}, and its tile {here}, of which "
+                "the copy takes all: there are no such elements",
+                label=f"{most} < {here}", help="predicate the copy, or choose a tile that is no larger",
+                related=[Related(tensor.span, f"part of {tensor.root_layout}")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
         if event.kind != "copy" or event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
             return
         without = bare(event, context) if event.kernel else None

@@ -34,6 +34,8 @@ Kind = Literal[
     "scant",
     "overfull",
     "replaced",
+    "replaced early",
+    "kept",
     "unfinished",
     "uninitialised",
     "unmade",

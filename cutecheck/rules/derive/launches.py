@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Event, Facts, Launch, SmemBuffer
+from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, as_expr, known_value
@@ -118,12 +119,20 @@ def threads_of(tiled: object | None) -> Int | None:
 
 
 def partitioned_by(event: Event) -> TiledCopy | None:
-    """The tiled copy whose slice at the thread's index a copy by an atom alone moves."""
+    """The tiled copy whose slice at the thread's index, or that less those before it, a copy by an atom alone moves."""
     for tensor in event.operands if event.kind == "copy" else ():
-        whole = tensor.thread is not None and str(as_expr(tensor.thread)) == THREAD
-        if whole and tensor.provenance == "partition" and isinstance(tensor.source, TiledCopy):
+        if _counts_threads(tensor.thread) and tensor.provenance == "partition" and isinstance(tensor.source, TiledCopy):
             return tensor.source
     return None
+
+
+def _counts_threads(index: Int | None) -> bool:
+    """``threadIdx.x``, ``threadIdx.x - 128``."""
+    if index is None:
+        return False
+    thread = next((v for v in as_expr(index).variables() if v.name == THREAD), None)
+    ahead = None if thread is None else ex.sub(ex.var(THREAD, thread.domain), as_expr(index)).constant
+    return ahead is not None and ahead >= 0
 
 
 def launches_of(event: Event, threads: int, context: Context) -> list[Launch]:

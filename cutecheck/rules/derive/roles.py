@@ -19,6 +19,7 @@ from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
+from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
 from cutecheck.rules.derive.role_workers import (
     Tile,
     Worker,
@@ -50,6 +51,7 @@ class _Block:
         self.counted = replay.counted
         self.memory = Memory()
         self.proxies = Proxies()
+        self.sums = TensorMemory([s for t in threads for s in t.steps])
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
@@ -177,6 +179,9 @@ class _Block:
             w.retired(me, step.number or 0)
         if not self.late:
             self._remember(me, w, step)
+            early = self.sums.does(me, w.clock, step) if w.thread.number % _WARP == 0 else None
+            if early is not None and self.sure and not step.maybe:
+                self._note(early[0], early[1], early[1].places[0], early[2], 0)
             unfenced = self.proxies.does(me, w.clock, step)
             if unfenced is not None and self.sure and not step.maybe:
                 self._note("unflushed" if step.kind == "drain" else "unfenced", step, *unfenced, 0)
@@ -426,6 +431,9 @@ def faults_of_roles(replay: Replay) -> list[Fault]:
     """What goes wrong between the threads of a block."""
     block = _Block(replay)
     found = block.run()
-    if found or not block.passed:
+    if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too
+        found = [f for f in found if f.kind not in ("replaced", "kept")]
+    if not block.passed or any(f.kind not in OF_SUMS for f in found):
         return found
-    return [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]
+    outrun = [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]
+    return outrun or found

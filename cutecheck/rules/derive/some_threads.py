@@ -9,13 +9,14 @@ from cutecheck.model.ints import known_value
 from cutecheck.model.prove.domains import condition_value
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.blocks import several
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.uses import order, uses_of
 from cutecheck.rules.derive.waits import by_cp_async
 
 _AND, _OR = re.compile(r"&&|\band\b"), re.compile(r"\|\||\bor\b|\?")
-_BLOCK = ("__syncthreads", "syncthreads")
+_BLOCK = ("__syncthreads", "syncthreads", "sync_threads")
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 
 
@@ -47,18 +48,23 @@ def kept_from(guards: tuple[Guard, ...], threads: int) -> tuple[Guard, int] | No
 
 def missed_barrier(call: Call, context: Context) -> tuple[Guard, int] | None:
     """``__syncthreads()`` that some threads never come to, while copies that they make, too, come before and after."""
-    if call.function not in _BLOCK:
+    if not _of_block(call):
         return None
     kept = _kept(call, context)
     if kept is None:
         return None
-    others = [c for c in context.facts.calls if c.function in _BLOCK and _same(c, call) and c.span != call.span]
+    others = [c for c in context.facts.calls if _of_block(c) and _same(c, call) and c.span != call.span]
     if any(_other_branch(kept[0], c.guards) for c in others):
         return None
     shared = [e for e in context.facts.events if _same(e, call) and not _under(kept[0], e.guards) and any(uses_of(e))]
     before, after = any(e.order < call.order for e in shared), any(e.order > call.order for e in shared)
     looped = any(set(e.loops) & set(call.loops) for e in shared)
     return kept if (before and after) or looped else None
+
+
+def _of_block(call: Call) -> bool:
+    """``__syncthreads()``, and what the DSL has for it: ``sync_threads()``, ``barrier()`` of all threads."""
+    return call.function in _BLOCK or (call.function == "barrier" and not call.arguments)
 
 
 def missed_wait(call: Call, context: Context) -> tuple[Guard, int] | None:
@@ -88,9 +94,9 @@ def _reads_after(call: Call, copy: Event, context: Context) -> bool:
 
 def _kept(call: Call, context: Context) -> tuple[Guard, int] | None:
     blocks = {known_value(e.threads) if e.threads is not None else None for e in context.facts.events if _same(e, call)}
-    shapes = {e.block[1:] for e in context.facts.events if _same(e, call)}
+    flat = not any(several(e.block) for e in context.facts.events if _same(e, call))
     threads = next(iter(blocks)) if len(blocks) == 1 else None
-    if not call.kernel or threads is None or any(shapes - {()}):
+    if not call.kernel or threads is None or not flat:
         return None
     return kept_from(call.guards, threads)
 

@@ -14,6 +14,7 @@ from cutecheck.model.prove.domains import condition_value
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.blocks import several
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.some_threads import known_on_threads
@@ -67,7 +68,7 @@ def _by_threads(event: Event) -> bool:
 def _slices(event: Event, tensor: TensorFact) -> tuple[int, dict[int, int]] | None:
     """The slices of a tiled copy, and which of them each thread takes that its conditions may let through."""
     threads = known_value(event.threads) if event.threads is not None else None
-    if not isinstance(tensor.source, TiledCopy) or tensor.thread is None or threads is None or event.block[1:]:
+    if not isinstance(tensor.source, TiledCopy) or tensor.thread is None or threads is None or several(event.block):
         return None
     count, index = known_value(tensor.source.num_thr), as_expr(converted(tensor.thread, "unsigned", "int"))
     if count is None or threads > LARGEST_BLOCK or {v.name for v in index.variables()} != {THREAD}:

@@ -10,7 +10,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.dsl.equality import combined, subset
 from cutecheck.source.dsl.values import Distinct
-from cutecheck.source.eval.threads import of_thread
+from cutecheck.source.eval.undetermined import decided_by, part
 from cutecheck.source.eval.values import Scalar, Value
 
 _PYTHON: dict[str, Any] = {
@@ -35,11 +35,13 @@ def of_sets(op: str, left: Distinct, right: Distinct, span: Span) -> Value:
 
 
 def of_threads(op: str, left: Value, right: Value, always: bool = False) -> Scalar:
-    """A comparison that is not decided: its value is kept where threads differ in it by nothing but their index."""
+    """A comparison that is not decided: its value says what is compared, also of a variable that a condition names."""
     if op not in _LABELS or not all(isinstance(v, (int, Dyn)) and not isinstance(v, bool) for v in (left, right)):
         return Scalar(None, "bool")
+    if not always and (part(left) or part(right)):
+        return decided_by(op, left, right)
     value = Dyn(ex.op("opaque", as_expr(left), as_expr(right), label=_LABELS[op]))
-    return Scalar(value if always or of_thread(value) is not None else None, "bool")
+    return Scalar(value, "bool")
 
 
 def plain(op: str, left: Any, right: Any, span: Span) -> Value:

@@ -27,7 +27,6 @@ from cutecheck.source.dsl.values import (
     TmaInfo,
 )
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.dsl_show import alignment
 from cutecheck.source.eval.intrinsics.registry import METHODS, Call
 from cutecheck.source.eval.threads import some, varies
@@ -180,7 +179,7 @@ def tiled_method(m: Machine, owner: Value, name: str, args: list[Value], span: S
     obj = owner.tiled if isinstance(owner, Slice) else owner
     if name == "get_slice":
         index = args[0] if args else Unknown("no thread index", span)
-        return Slice(obj, _of_group(m, _index_number(m, index, True)))
+        return Slice(obj, _index_number(m, index, True))
     if name == "get_tile_size" and isinstance(obj, TiledMMA):
         return obj.tile_size(args[0])
     if name.startswith("_thrfrg_") and args and isinstance(args[0], TensorVal):
@@ -240,16 +239,6 @@ def byte_swizzled(t: TensorVal) -> TensorVal:
 def _index_number(m: Machine, v: Value, of_thread: bool = False) -> Value:
     if isinstance(v, (Scalar, Extern)):
         return some(m, "index", ex.ANY, of_thread or isinstance(v, Scalar))
-    return v
-
-
-def _of_group(m: Machine, v: Value) -> Value:
-    """``threadIdx.x - 128``: the copy belongs to the threads from 128 on, which count from 0 in it."""
-    if isinstance(v, Dyn) and (m.dialect.replaying is None or m.dialect.replaying.thread is None):  # else it is known
-        thread = cuda.thread_index(m, "threadIdx.x")
-        ahead = as_expr(v - thread).constant
-        if ahead is not None and ahead % 32 == 0:
-            return thread
     return v
 
 

@@ -146,8 +146,7 @@ def _walk(
     m.recorder._threads.pop(symbol, None)
     m.recorder._dims.pop(symbol, None)
     known = tuple(v for v in grid if v is not None)
-    # numbers that are constants are those of the first launch alone: another one of other tensors leaves no fact
-    blocks = known if len(known) == len(grid) and any(isinstance(v, Dyn) for v in known) else ()
+    blocks = known if len(known) == len(grid) else ()
     m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks)
     m.recorder._grids[symbol] = tuple(constant(v) for v in grid)
     if any(d is not None for d in dims):

@@ -19,7 +19,8 @@ from cutecheck.source.eval.containers import joined as held_by_either
 from cutecheck.source.eval.dialect import MISSING, Dialect
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.joins import cover, join
-from cutecheck.source.eval.undetermined import undetermined
+from cutecheck.source.eval.threads import varies
+from cutecheck.source.eval.undetermined import decides, undetermined
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ class Merging(Dialect):
         if isinstance(a, (bool, Scalar)) and isinstance(b, (bool, Scalar)):
             return Scalar(None, "bool" if isinstance(a, bool) or isinstance(b, bool) else a.ctype)
         if isinstance(a, (int, Dyn)) and isinstance(b, (int, Dyn)):
-            if not functions.in_device_body(m) or isinstance(cond, (Unknown, Extern)):  # Python may decide
+            by_python = not functions.in_device_body(m) or decides(cond)
+            if by_python and not varies(a) and not varies(b):
                 if isinstance(a, int) and isinstance(b, int):
                     return undetermined(m, what, Domain(values=tuple(sorted({a, b}))))
                 return undetermined(m, what)

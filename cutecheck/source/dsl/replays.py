@@ -17,7 +17,9 @@ from cutecheck.source.dsl import piping
 from cutecheck.source.dsl.barriers import NAMED
 from cutecheck.source.dsl.values import RunTimeRange
 from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.record.numbers import longer_loops
 from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
 from cutecheck.source.eval.reruns import Start, apart, roles
 from cutecheck.source.eval.scope import Entry, Env
@@ -61,10 +63,18 @@ def replay(
     if running.long and not complete:
         fewer = _run(m, entry, decl, args, kwargs, span, FEWER)
         running, complete = fewer if fewer[1] or len(fewer[0].steps) > len(running.steps) else (running, complete)
-    m.history.replayed[id(decl)] = walked + 1, used + running.cost
+    cost = running.cost
+    more = longer_loops(running) if complete else {}
+    if more:
+        longer, ended = _run(m, entry, decl, args, kwargs, span, running.least, more)
+        cost += longer.cost
+        running = longer if ended and len(longer.steps) > len(running.steps) else running
+    m.history.replayed[id(decl)] = walked + 1, used + cost
     if running.steps:
         missed = running.slices.missed() if complete else ()
-        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed), symbol, decl.span)
+        scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
+        unset = m.recorder.set_later(symbol, (s for s in running.unset if scanned(s.span.path)))
+        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed, tiles=unset), symbol, decl.span)
 
 
 def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object]:
@@ -101,10 +111,17 @@ def _copies_and_reads(m: Machine, symbol: str) -> bool:
 
 
 def _run(
-    m: Machine, entry: Entry, decl: ir.Function, args: list[Value], kwargs: dict[str, Value], span: Span, least: int
+    m: Machine,
+    entry: Entry,
+    decl: ir.Function,
+    args: list[Value],
+    kwargs: dict[str, Value],
+    span: Span,
+    least: int,
+    numbers: Numbers | None = None,
 ) -> tuple[Replaying, bool]:
     recorder, complete = m.recorder, True
-    running = Replaying(m, least=least)
+    running = Replaying(m, least=least, numbers=numbers)
     running.of_elements = True
     running.memory.of = frozenset(p.name for p in decl.params)
     cut, used = dict(recorder.cut), m.budget.used

@@ -69,7 +69,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import Lost, changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
-from cutecheck.source.eval.undetermined import undetermined
+from cutecheck.source.eval.undetermined import opposite, undetermined
 from cutecheck.source.eval.values import (
     Extern,
     Object,
@@ -176,7 +176,7 @@ class DslDialect(Merging):
     def unary(self, op: str, value: Value, span: Span) -> Value:
         if op == "!":
             known = self.truth(value)
-            return Scalar(None, "bool") if known is None else not known
+            return opposite(value) if known is None else not known
         if op == "~" and isinstance(value, Enumerator) and enumerations.is_flag(value):
             return enumerations.inverted(value)
         value = enumerations.plain(value)

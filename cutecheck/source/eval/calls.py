@@ -7,6 +7,7 @@ from contextlib import nullcontext
 from typing import Any
 
 from cutecheck.facts import NOT_WALKED, Span, Unknown
+from cutecheck.facts.resources import TMEM_FREED
 from cutecheck.source.eval import (
     answers,
     callbacks,
@@ -82,6 +83,13 @@ def _allocates_tensor_memory(called: str, fn: Value) -> bool:
     return called.rpartition(".")[2] == "alloc_tmem" or called in _ALLOCATES
 
 
+def _frees_tensor_memory(called: str, fn: Value) -> bool:
+    """``cute.arch.dealloc_tmem``, or ``free`` of the DSL's ``TmemAllocator``, whose source may not be at hand."""
+    if called == "free" and isinstance(fn, FuncSet) and fn.cls is not None:
+        return getattr(fn.cls, "name", "") == "TmemAllocator"
+    return called.rpartition(".")[2] == "dealloc_tmem"
+
+
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
     """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
     if _SYNCHRONISES.search(called):
@@ -93,12 +101,15 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if isinstance(called, str):
         groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
-        synchronises(m, called, [*(groups or ()), *args], span)
+        named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
+        synchronises(m, called, [*(groups or ()), *args, *named], span)
         replay = m.recorder.acts()
         if replay is not None and isinstance(fn, FuncSet):
             replay.goes_into([e.decl.span.path for e in fn.entries if e.decl.body is not None], span)
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
+    if isinstance(called, str) and _frees_tensor_memory(called, fn):
+        m.recorder.synchronises(m, called, [], span, TMEM_FREED)
     if isinstance(called, str) and called.endswith(_REGISTERS):
         counts: tuple[Value, ...] = getattr(fn, "targs", None) or getattr(fn, "args", None) or ()
         m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")

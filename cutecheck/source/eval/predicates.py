@@ -9,6 +9,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr
 from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record import conditions
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import TensorVal, Value
@@ -125,6 +126,12 @@ def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Con
         return ()
     op = _FLIPPED.get(op, op)
     return (Condition(_RELS[op], as_expr(low), as_expr(high)),)
+
+
+def told(m: Machine, node: ir.Expr, env: Env, value: Value, holds: bool = True) -> tuple[Condition, ...]:
+    """What a condition says by its text or, of Python's, by its value: of a variable, of what it was compared as."""
+    found = stated(m, node, env, holds)
+    return found if found or m.dialect.by_value else tuple(conditions.stated(m, value, holds))
 
 
 def asks(m: Machine, node: ir.Expr, env: Env) -> bool:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from cutecheck.facts import Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
-from cutecheck.source.eval.values import Extern, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Scalar, Shared, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -47,3 +48,18 @@ def part(value: Value) -> str | None:
     elif isinstance(value, TiledCopy):
         parts = (value.layout_tv, value.tiler_mn)
     return next((name for p in parts if (name := part(p)) is not None), None)
+
+
+def decided_by(op: str, left: Any, right: Any) -> Scalar:
+    """A comparison of which an undetermined number is one side: the program may know its outcome."""
+    return Shared(None, "bool", f"{_MARK}{op}({left}, {right})")
+
+
+def opposite(cond: Value) -> Scalar:
+    """``not`` of a condition that is not known."""
+    return decided_by("not", cond.of, "") if isinstance(cond, Shared) and decides(cond) else Scalar(None, "bool")
+
+
+def decides(cond: Value) -> bool:
+    """Whether Python may know what a condition is, which is not known here."""
+    return isinstance(cond, (Unknown, Extern)) or (isinstance(cond, Shared) and _MARK in cond.of)

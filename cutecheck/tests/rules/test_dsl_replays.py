@@ -135,3 +135,43 @@ def test_right_stages(tmp_path: Path) -> None:
 def test_wrong_stages(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
+
+
+SHARES = {
+    "        tiles = cute.size(gA, mode=[2])\n": "        whole = cute.size(gA, mode=[2])\n"
+    "        share = cute.ceil_div(whole, cute.size(rows))\n        tiles = cutlass.min(share, whole)\n",
+    "tensor(Int32, 4))": "tensor(Int32, cute.sym_int()))",
+}
+
+
+@pytest.mark.parametrize("change", ["", COMMIT, BARRIER])
+def test_a_block_that_takes_a_share_of_the_tiles(tmp_path: Path, change: str) -> None:
+    """As many shares as tiles are of one tile each, which goes round no stages: others are run as well."""
+    text = KERNEL
+    for old, new in SHARES.items():
+        assert old in text
+        text = text.replace(old, new)
+    assert bool(_codes(tmp_path, text.replace(change, change.rpartition("\n")[2]) if change else text)) == bool(change)
+
+
+SCALED = "            self.multiply(mma, s2r_A, s2r_B, sA[None, None, read], sB[None, None, read], rA, rB, acc)\n"
+ZERO = "        acc.fill(0.0)\n"
+
+
+SCALE = "            view.store(view.load() * 0.5)\n"
+
+
+@pytest.mark.parametrize(
+    ("zero", "scale", "codes"),
+    [
+        (ZERO, SCALE, []),
+        ("", SCALE, ["CUT221"]),
+        ("", f"            if k == 0:\n                view.fill(0.0)\n{SCALE}", []),
+        ("", f"            if k > 0:\n    {SCALE}            else:\n        {ZERO}", []),
+    ],
+    ids=["set before", "not set", "set in the first pass", "set in the first pass instead"],
+)
+def test_accumulators_that_a_loop_scales(tmp_path: Path, zero: str, scale: str, codes: list[str]) -> None:
+    """In the first pass there is nothing to be scaled; what the loop multiplies to them comes after."""
+    text = KERNEL.replace(ZERO, zero + "        view = cute.make_tensor(acc.iterator, acc.layout)\n")
+    assert _codes(tmp_path, text.replace(SCALED, scale + SCALED)) == codes

@@ -169,11 +169,6 @@ class BufferRecorder(ReadingRecorder):
         for buffer in self.buffers.values():
             buffer.escapes.append(Unknown("a function that is not walked may use it", span))
 
-    def is_dynamic(self, variable: str) -> bool:
-        """Whether shared memory is an ``extern`` array, or its size is not known."""
-        known = self.buffers.get(variable)
-        return known is None or not isinstance(known.fact.size_bytes, int)
-
     def within(self, buffer: str) -> tuple[str, int] | None:
         """The variable in shared memory that a buffer is a member of, and the bits before it there."""
         started = self.starts.get(buffer, None if "." in buffer.rpartition("::")[2] else 0)

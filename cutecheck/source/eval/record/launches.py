@@ -57,6 +57,11 @@ def _grid(m: Machine, grid: Value) -> tuple[Any, ...]:
     return parts if all(isinstance(x, (int, Dyn)) for x in parts) else ()
 
 
+def _changes(before: tuple[Int, ...], now: tuple[Int, ...]) -> bool:
+    """Whether a launch has other constants than one before it: of its kernel's tensors, too, there are others then."""
+    return not any(isinstance(n, Dyn) for n in before) and before != now
+
+
 class LaunchRecorder(ReadingRecorder):
     """Launches, and the block size that each kernel runs with."""
 
@@ -165,7 +170,9 @@ class LaunchRecorder(ReadingRecorder):
             self._dims.pop(symbol, None)
         key = (symbol, span, f"{block} {smem}")
         before = self.launches.get(key)  # what its kernel does is kept of the first launch, with its variables
-        grid = before.grid if before is not None else self.pending[-1][4] if self.pending else blocks
+        grid = self.pending[-1][4] if self.pending else blocks
+        if before is not None:
+            grid = before.grid if self.pending or not _changes(before.grid, grid) else ()
         unbound = self.open and span.is_python and (before is None or before.unbound)
         tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(

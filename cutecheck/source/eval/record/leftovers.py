@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,6 +53,7 @@ class Reads:
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
     ``stores``: it copies to memory that is neither shared nor the thread's own.
+    ``fills``: where copies write to shared memory.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -75,6 +76,7 @@ class Reads:
     entered: dict[int, ir.Function] = field(default_factory=dict)
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
+    fills: dict[Way, Place] = field(default_factory=dict)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -103,7 +105,9 @@ class Reads:
         if target.space == "rmem":
             self.given.add(target.buffer or "")
             self.last[target.buffer or ""] = way, target
-        elif target.space == "smem" and way not in self.seen:
+        elif target.space == "smem":
+            self.fills[way] = _use(event, target, recorder).place
+        if target.space == "smem" and way not in self.seen:
             store = _use(event, target, recorder)
             again = (x for x in self.loaded.values() if x.may_come_after(store))
             if any(may_overlap(x.place, store.place, recorder.is_dynamic) for x in again):
@@ -123,15 +127,29 @@ class Reads:
         if buffer not in self.given and not perhaps and not self.blurred:
             self.early.setdefault(buffer, (way, tensor))
 
-    def leftovers(self) -> Leftovers:
-        """What nothing reads of what was copied or computed last; nothing where that cannot be told."""
+    def leftovers(self, is_dynamic: Callable[[str], bool]) -> Leftovers:
+        """What nothing reads of what was copied or computed last, and what is read that nothing writes; nothing where
+        that cannot be told."""
         every = [*self.last.values(), *((at, use.tensor) for at, use in self.written.items())]
         left = () if self.unsure or not self.computes else tuple(x for x in every if not self._is_read(x[1]))
         read = tuple(sorted({*self.seen, *(at for at, tensor in every if (at, tensor) not in left)}))
         never = {b: x for b, x in self.used.items() if b not in self.given}
         first = {**never, **self.early}
         unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
-        return Leftovers(left, read, unset)
+        empty = () if self.unsure else tuple(self._unfilled(is_dynamic))
+        return Leftovers(left, read, (*unset, *empty))
+
+    def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
+        """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first."""
+        told: set[str] = set()
+        for (way, buffer), use in self.loaded.items():
+            if buffer in told or buffer in self.given or self._is_taken(buffer) or not use.tensor.span.is_python:
+                continue
+            if is_dynamic(variable_of(buffer)):
+                continue  # an address that was computed: it may lead anywhere
+            if not any(may_overlap(use.place, fill, is_dynamic) for fill in self.fills.values()):
+                told.add(buffer)
+                yield way, use.tensor
 
     def idle(self, given: Outputs | None, shared: Collection[str]) -> tuple[tuple[Span, str], ...]:
         """What may be written of global memory that the kernel loads from, and nothing is: all that it is given.
@@ -154,6 +172,10 @@ class Reads:
     def _is_own(self, buffer: str, tensor: TensorFact) -> bool:
         """Whether it is registers that nothing else is known to reach."""
         return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer)
+
+    def owns(self, buffer: str) -> bool:
+        """Whether a buffer is registers that nothing but copies, products and stores reaches, and not said yet."""
+        return buffer.startswith(_FRAGMENT) and buffer not in self.early and not self._is_taken(buffer)
 
     def _is_taken(self, buffer: str) -> bool:
         pointers = (p for at, p in self.pointers.items() if at not in self.views)

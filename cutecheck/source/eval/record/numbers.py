@@ -23,6 +23,7 @@ _OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs m
 _TILES = 1 << 24  # as many as are looked for
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
+_FEW_PASSES = 2
 _RELATIONS = ("lt", "le", "eq", "ne")
 
 
@@ -56,6 +57,37 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
         if found is not None:
             return [numbers | {f"{GRID}x": found * n} for n in (1, *_WIDER)]
     return [numbers | {f"{GRID}x": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
+
+
+def longer_loops(run: Replaying) -> Numbers:
+    """Numbers at which loops with steps, that have one pass or two at those of a run, have more.
+
+    A block whose share of the work is one tile goes round no stages: ``range(first, min(first + share, tiles))``.
+    """
+
+    def value(e: Expr, numbers: Numbers) -> int | None:
+        return run.number(e, others=numbers)
+
+    numbers: Numbers = {}
+    for loop in run.rounds.loops.values():
+        few = _few(loop, numbers, value) if loop.eventful and loop.names() else None
+        if few:
+            more = _passes(loop, _ODD, numbers, value, {})
+            numbers |= more if few(more) is False else {}
+    return numbers
+
+
+def _few(loop: Loop, numbers: Numbers, value: Value) -> Callable[[Numbers], bool | None] | None:
+    """Of a loop that is told how often it runs, and has one pass or two, whether it has no more at other numbers."""
+    ends = [a.args for e in loop.asked[0] for m, _ in e.terms for a in m if isinstance(a, Op) and a.kind == "opaque"]
+    if len(loop.asked) != 1 or len(ends) != 1 or len(ends[0]) != 2:
+        return None
+
+    def few(others: Numbers) -> bool | None:
+        first, last = (value(e, numbers | others) for e in ends[0])
+        return None if first is None or last is None else last - first <= _FEW_PASSES
+
+    return few if few({}) else None
 
 
 def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> int | None:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from cutecheck.facts import Span, Unknown
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.facts.leftovers import LEFTOVERS
+from cutecheck.facts.replayed import Step
 from cutecheck.source.eval.outputs import Outputs
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record.leftovers import Reads
@@ -61,6 +62,15 @@ class ReadingRecorder(RecorderState):
             tensor = self._tensor(t, span)
             tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
             reads.valued(tensor, self.way(span), any(not g.host for g in self._guards))
+            replay = self.acts()
+            if replay is not None:
+                replay.valued(tensor, span, self.frame.symbol)
+
+    def set_later(self, kernel: str, steps: Iterable[Step]) -> tuple[Step, ...]:
+        """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so."""
+        reads = self.reads.get(kernel, Reads())
+        own = ((s, s.places[0].buffer) for s in steps)
+        return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
 
     def sets(self, t: TensorVal) -> None:
         """Something is written to a tensor."""
@@ -87,12 +97,17 @@ class ReadingRecorder(RecorderState):
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
             reads.last[t.pointer.buffer] = self.way(span), replace(self._tensor(t, span), name=name)
 
+    def is_dynamic(self, variable: str) -> bool:
+        """Whether shared memory is an ``extern`` array, or its size is not known."""
+        known = self.buffers.get(variable)
+        return known is None or not isinstance(known.fact.size_bytes, int)
+
     def leaves(self, kernel: str, span: Span, given: Outputs | None = None) -> None:
         """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
         if kernel not in self.reads:
             return
         idle = self.reads[kernel].idle(given, self.buffers)
-        found = replace(self.reads[kernel].leftovers(), idle=idle, kernel=span)
+        found = replace(self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=span)
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, TensorFact
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Step
+from cutecheck.facts.replayed import AS_VALUE, BY_HAND, OF_TENSOR, Place, Step
 from cutecheck.facts.touch import hull, starts
 from cutecheck.model.expr import const, mul
 from cutecheck.model.ints import Dyn, as_expr
@@ -131,6 +131,13 @@ class Replaying(Holding):
         if fact.buffer and fact.space == "rmem" and (written or read):
             at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)
             self.add(Step("store" if written else "use", span, where, "", None, (at,)))
+
+    def valued(self, fact: TensorFact, span: Span, where: str) -> None:
+        """All elements of a tensor are read, as a value."""
+        buffer = fact.buffer or ""
+        if fact.space == "rmem" and not self.under and buffer not in {p.buffer for s in self.steps for p in s.places}:
+            at = Place(fact.name, span, "rmem", buffer, 0)
+            self.unset.append(Step("unwritten", span, where, AS_VALUE, None, (at,)))
 
     def follows_elements(self) -> bool:
         """Whether single elements of shared memory that statements read and store are steps."""

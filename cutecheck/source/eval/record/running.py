@@ -94,6 +94,7 @@ class Running:
         self.scaled: dict[tuple[int, str], tuple[Frame, object, bool | None]] = {}
         self.scalable: set[object] = set()  # MMAs that are told so
         self.rounds = Rounds()
+        self.unset: list[Step] = []  # registers of which all are read as a value before any is written
         self.numbers: Numbers = dict(numbers or {})  # run-time numbers that this run has instead of its own
         self.memory = Loaded(remembers)
 

@@ -53,7 +53,7 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     bounds, complete = predicates.conjunction(m, node.cond, inner)
     parts = differs(m, node.cond, cond, inner)
     changing = not parts and turns(m, node.cond, cond, inner)
-    says = predicates.stated(m, node.cond, inner)
+    says = predicates.told(m, node.cond, inner, cond)
     where = getattr(node.cond, "span", node.span)
     guard = Guard(text, where, False, tuple(bounds), complete, changing, False, says)
     unsure, asks, alike = answered(m, node.cond, cond, inner)
@@ -90,7 +90,7 @@ def _both(
         second, after_else = first, after_then
     else:
         bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
-        says = predicates.stated(m, node, env, holds=False) if node is not None else ()
+        says = predicates.told(m, node, env, cond, holds=False) if node is not None else ()
         opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
         with m.recorder.guarded(opposite, own), answering(m, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL

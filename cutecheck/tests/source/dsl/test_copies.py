@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import bounds
+from cutecheck.model.expr import Domain, bounds, var
 from cutecheck.model.ints import as_expr
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import Bits
@@ -137,11 +137,16 @@ GROUPS = (
 
 
 def test_threads_of_a_later_group_count_from_zero(tmp_path: Path) -> None:
-    """No address is below its buffer: neither of the threads 128 to 255, nor of a stage that might be negative."""
+    """No address is below its buffer: neither of the threads 128 to 255, nor of a stage that might be negative.
+
+    Threads before those have no slice, as in C++ CuTe.
+    """
     (event,) = events(driver(tmp_path, GROUPS, arch="sm_90a"))
     target = event.operands[1]
     start = target.layout.offset if isinstance(target.layout, ComposedLayout) else target.offset  # type: ignore[union-attr]
-    low, high = bounds(as_expr(start))  # type: ignore[arg-type]
+    assert str(target.thread) == "threadIdx.x - 128"  # type: ignore[union-attr]
+    of_group = {"threadIdx.x": var("threadIdx.x", Domain(128, 255))}
+    low, high = bounds(as_expr(start).substitute(of_group))  # type: ignore[arg-type]
     assert low == 0 and high is not None and high < 4 * 2048
 
 

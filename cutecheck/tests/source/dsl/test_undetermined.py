@@ -139,3 +139,29 @@ cute.make_layout((somewhere.rows, 4))
     assert findings(text, tmp_path) == []
     last = [s for s in sites(driver(tmp_path, text)) if s.span.line in (7, 8)]
     assert {(s.call, s.status) for s in last} >= {("cute.zipped_divide", "unknown"), ("cute.make_layout", "unknown")}
+
+
+CHOSEN = """
+class Rows:
+    def __init__(self, dim: int):
+        self.dim = dim
+
+    @cute.jit
+    def __call__(self, x: cute.Tensor):
+        VEC
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32, num_bits_per_copy=32 * vec)
+        cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((1, vec)))
+"""
+
+
+@pytest.mark.parametrize(
+    "vec",
+    [
+        "vec = 4 if self.dim % 128 == 0 else (2 if self.dim % 64 == 0 else 1)",
+        "vec = 1\n        if self.dim % 128 == 0 and self.dim > 256:\n            vec = 4",
+        "vec = 2 if not self.dim < 64 else 1",
+    ],
+)
+def test_a_number_of_python_that_is_chosen_by_one_that_is_not_known(vec: str, tmp_path: Path) -> None:
+    """The code of a class that nothing makes an object of: the DSL has a constant there, and no run-time number."""
+    assert findings(HEAD + CHOSEN.replace("VEC", vec), tmp_path) == []
