@@ -13,6 +13,17 @@ ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which bar
 
 
 @record(frozen=True, slots=True)
+class Along:
+    """Of a tile that TMA takes, along one mode of its tensor: where it starts (as text where that is not known), how
+    far it goes, and how many elements there are, as a number and as text."""
+
+    start: int | str
+    span: int
+    many: int
+    extent: str
+
+
+@record(frozen=True, slots=True)
 class Place:
     """Where an operand starts for the first thread: elements from the start of a buffer, and the stage it is of.
 
@@ -21,7 +32,7 @@ class Place:
     ``past``: a coordinate that it was sliced at and the extent of that mode, where there is no such coordinate.
     ``whole``: the variable in shared memory that the buffer is a member of, and the bits before it there.
     ``column``: of a tensor of two modes the bits of the last mode's coordinate, where all threads have the same.
-    ``touch``: what each thread has of it, where that is known.
+    ``touch``: what each thread has of it, where that is known. ``walk``: of coordinates of TMA the tile that they are.
     """
 
     name: str
@@ -37,6 +48,7 @@ class Place:
     whole: tuple[str, int] | None = None
     column: tuple[int, int] | None = None
     touch: Touch | None = None
+    walk: tuple[Along, ...] | None = None
 
 
 @record(frozen=True, slots=True)

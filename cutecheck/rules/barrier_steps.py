@@ -132,7 +132,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "outrun", "scant", "overfull", "uninitialised", "unmade")
+    kinds = ("crowded", "shut", "stuck", "starved", "outrun", "scant", "overfull", "uninitialised", "unmade")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.facts.span import Span
-from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
+from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, starved, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
@@ -29,6 +29,7 @@ from cutecheck.rules.derive.role_workers import (
     only_tells,
     reads_shared,
 )
+from cutecheck.rules.derive.tma_walks import not_walked
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _WARP = 32
@@ -89,7 +90,8 @@ class _Block:
                 w.mates = [other for other in team if other is not w]
 
     def run(self) -> list[Fault]:
-        missing = uninitialised(tuple(w.thread for w in self.workers)) if self.sure else None
+        threads = tuple(w.thread for w in self.workers)
+        missing = (uninitialised(threads) or starved(threads)) if self.sure else None
         if missing is not None:
             return [missing]
         while True:
@@ -110,6 +112,8 @@ class _Block:
             elif not moved and not self._pass() and not self._met():
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
+                    if not self.faults and not self.partial:
+                        self.faults += [f for f in (not_walked(threads),) if f is not None]
                 self._never_opens()
                 return self.faults
 

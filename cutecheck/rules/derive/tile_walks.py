@@ -17,7 +17,7 @@ from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
-from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.guards import inner, same_in_all_blocks, same_threads_in_all_blocks
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
@@ -221,6 +221,27 @@ def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     return None
 
 
+def stored_alike(event: Event, context: Context) -> tuple[TensorFact, str] | None:
+    """A tile that TMA stores where all blocks along an index store theirs, which says what the kernel loads: what is
+    loaded so, and the index."""
+    offset = event.operands[1].offset if stored([event]) else None
+    if not isinstance(offset, tuple) or event.loops or not all(map(same_threads_in_all_blocks, inner(event.guards))):
+        return None
+    numbers = [as_expr(n) for n in offset if isinstance(n, (int, Dyn))]
+    names = {v.name for n in numbers for v in n.variables()}
+    if len(numbers) != len(offset) or not all(name.startswith("blockIdx.") for name in names):
+        return None
+    for load in context.facts.events:
+        if load.kind != "copy" or (load.kernel, load.arch) != (event.kernel, event.arch) or load.predicated:
+            continue
+        if load.operands[0].space != "coord" or not all(map(same_threads_in_all_blocks, inner(load.guards))):
+            continue
+        by = {at[0] for walk in walks(load.operands[0]) or () if (at := alone(walk)) is not None} - names
+        if by:
+            return load.operands[0], min(by)
+    return None
+
+
 def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
     to = copy.operands[1]
     if tensor.buffer is None or to.buffer != tensor.buffer or to.space != tensor.space:
@@ -326,5 +347,6 @@ __all__ = [
     "result_of",
     "result_stored",
     "stored",
+    "stored_alike",
     "walks",
 ]

@@ -106,6 +106,7 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
     else:
         numbers += _parameters(m, args, span)
         numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
+        numbers.append(("storage", _place(value) or None))
         _note(m, f"{name}.create", mark, span, numbers)
     return value
 

@@ -33,6 +33,7 @@ _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
     r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
 )
+ORDERS = "warpgroup_arrive"  # what a thread did with its registers before the WGMMAs that use them
 FENCE = "fence_proxy"  # what threads wrote to shared memory is there for what reads it asynchronously
 _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 # what the DSL names after waits and barriers, and which makes nothing visible to other threads
@@ -108,6 +109,8 @@ class Holding(Running):
         if function in _OF_WARP:
             if all(self.under):
                 self.add(Step("warp", span, where, function))
+        elif function == ORDERS:
+            self.add(Step("call", span, where, function))
         elif function in HOLDING:
             if not all(self.under):
                 self.end()
