@@ -97,6 +97,7 @@ class Replay:
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
     ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
+    ``pointed``: buffers that threads may write by other means than copies; "": any.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -110,3 +111,4 @@ class Replay:
     tiles: tuple[Step, ...] = ()
     partial: bool = False
     seen: bool = False
+    pointed: tuple[str, ...] = ()

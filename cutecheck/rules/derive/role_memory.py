@@ -35,6 +35,7 @@ class Access:
     phase: tuple[object, int] | None = None
     since: int = 0
     warp: int = 0
+    copied: bool = False  # by cp.async, by a thread that waits for it
 
 
 @dataclass(slots=True)
@@ -60,6 +61,7 @@ class Memory:
     def __init__(self) -> None:
         self.last: dict[str, dict[tuple[object, ...], Access]] = defaultdict(dict)
         self.stores: dict[int, Stores] = defaultdict(Stores)
+        self.copies: dict[int, Stores] = defaultdict(Stores)  # by cp.async
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
              phase: tuple[object, int] | None = None, warp: int = 0) -> Clash | None:  # fmt: skip
@@ -69,7 +71,11 @@ class Memory:
             return None
         of, bits = within
         when = clock.get(me, 0)
-        now = Access(of, bits, me, None if how == "drain" else when, step, place, how, written, phase, when, warp)
+        copied = how == "threads" and written and step.asynchronous and me in self.copies
+        over = None if how == "drain" or copied else when
+        now = Access(of, bits, me, over, step, place, how, written, phase, when, warp, copied)
+        if copied:
+            self.copies[me].open.append(now)
         known = self.last[of[0]]
         again = any(a.thread == me and a.how == how and a.written == written and a.bits == bits for a in known.values())
         wrong = next((a for a in known.values() if _wrong(a, now, clock)), None)
@@ -80,15 +86,21 @@ class Memory:
             return None
         return Clash(wrong, wrong.how == "drain" and not again and clock.get(wrong.thread, 0) < wrong.since)
 
-    def commit(self, me: int) -> None:
-        """The stores of a thread so far are a group."""
-        mine = self.stores[me]
+    def copied(self, me: int, clock: Clock, left: int) -> None:
+        """All groups of a thread's ``cp.async`` but so many are done; with none left all of its copies."""
+        if not left:
+            self.commit(me, True)
+        self.wait(me, clock, left, True)
+
+    def commit(self, me: int, copies: bool = False) -> None:
+        """The stores of a thread so far are a group (``copies``: what it copies by ``cp.async``)."""
+        mine = (self.copies if copies else self.stores)[me]
         mine.groups.append(mine.open)
         mine.open = []
 
-    def wait(self, me: int, clock: Clock, left: int) -> None:
-        """All groups of a thread but so many have been read."""
-        mine = self.stores[me]
+    def wait(self, me: int, clock: Clock, left: int, copies: bool = False) -> None:
+        """All groups of a thread but so many have been read, or copied."""
+        mine = (self.copies if copies else self.stores)[me]
         done = mine.groups[: len(mine.groups) - left] if left else mine.groups
         for access in (a for group in done for a in group):
             access.over = access.over if access.over is not None else clock.get(me, 0)
@@ -121,5 +133,5 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
     if now.how == "load" and now.written:
         return a.of != now.of and a.how == "threads"
     if now.how == "mma" and a.how == "threads":
-        return a.written and a.warp != now.warp and not a.step.asynchronous
+        return a.written and a.warp != now.warp and (a.copied or not a.step.asynchronous)
     return now.how == "threads" and now.written and a.how == "mma" and not a.written

@@ -18,7 +18,7 @@ from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
-from cutecheck.rules.derive.role_memory import Clock, How, Memory
+from cutecheck.rules.derive.role_memory import Clock, How, Memory, Stores
 from cutecheck.rules.derive.role_workers import (
     Tile,
     Worker,
@@ -29,9 +29,11 @@ from cutecheck.rules.derive.role_workers import (
     only_tells,
     reads_shared,
 )
-from cutecheck.rules.derive.tma_walks import not_walked
+from cutecheck.rules.derive.tma_walks import never_filled, not_walked
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
+_COMMITS = ("cp_async_fence", "cp_async_commit_group")
+_WAITS = ("cp_async_wait", "cp_async_wait_group")
 _WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
@@ -54,6 +56,9 @@ class _Block:
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
+        for i, t in enumerate(threads):
+            if any(s.function in _WAITS for s in t.steps):
+                self.memory.copies[i] = Stores()  # of others it is not seen when their copies are done
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
@@ -200,6 +205,10 @@ class _Block:
         """What the step does with shared memory that other tensors lie in, too, or that TMA stores."""
         if step.function == "tma_store_arrive":
             self.memory.commit(me)
+        elif step.function in _COMMITS:
+            self.memory.commit(me, True)
+        elif step.function in _WAITS:
+            self.memory.copied(me, w.clock, step.number or 0)
         elif step.function == "tma_store_wait":
             self.memory.wait(me, w.clock, step.number or 0)
         if step.kind not in ("copy", "load", "gemm", "drain"):
@@ -264,6 +273,10 @@ class _Block:
             return False
         return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
 
+    def _forgotten(self, at: Barrier, fed: set[str]) -> bool:
+        """Nobody arrives at the barrier of a pipeline's stage, and somebody at those of others."""
+        return at[0].startswith(PIPELINE) and at[0] in fed and not self.comers[at] and not self._by_hand()
+
     def _by_hand(self) -> bool:
         """Barriers that nothing initialises are used, which may be those of a pipeline."""
         steps = [s for w in self.workers for s in w.thread.steps if s.kind == "barrier"]
@@ -275,12 +288,13 @@ class _Block:
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
-        if any(gate_of(s)[0].startswith(PIPELINE) and not self.comers[gate_of(s)] for s in waits):
+        fed = {at[0] for at, who in self.comers.items() if who}
+        if any(gate_of(s)[0].startswith(PIPELINE) and gate_of(s)[0] not in fed for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
         for step in waits:
-            if self._must_open(gate_of(step)):
+            if self._must_open(gate_of(step)) or self._forgotten(gate_of(step), fed):
                 other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
                 self._note("stuck", step, step.places[0], other, 0)
                 return
@@ -430,6 +444,8 @@ def faults_of_roles(replay: Replay) -> list[Fault]:
     """What goes wrong between the threads of a block."""
     block = _Block(replay)
     found = block.run()
+    if not found and replay.sure:
+        found = [f for f in (never_filled(replay),) if f is not None]
     if found or not block.passed:
         return found
     return [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]

@@ -321,9 +321,21 @@ def result_stored(event: Event, context: Context) -> TensorFact | None:
         if tensor.space == "rmem" and tensor.buffer == made.accumulators:
             return event.operands[1]
         filled = [c for c in copies if c.operands[0].space in ("rmem", "smem") and _fills(c, at, tensor)]
+        if not filled and tensor.space == "rmem" and _of_product(event.operands[1], made):
+            return event.operands[1]  # the sums, converted to another type element by element
         todo += [(c, c.operands[0]) for c in filled if (c.event_id, c.order) not in seen]
         seen |= {(c.event_id, c.order) for c in filled}
     return None
+
+
+def _of_product(tensor: TensorFact, made: Product) -> bool:
+    """Whether a tile is of a matrix that has, by the names of both, as many rows and columns as the product."""
+    root = tensor.root_layout
+    two = isinstance(root, Layout) and isinstance(root.shape, tuple) and len(root.shape) == 2
+    extents = [extent_of(tensor, mode) for mode in (0, 1)] if two else []
+    return len(set(extents)) == 2 and all(
+        e and not e.isdigit() and e in s for e, s in zip(extents, made.shapes, strict=True)
+    )
 
 
 def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:

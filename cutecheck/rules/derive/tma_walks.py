@@ -1,4 +1,4 @@
-"""Tiles that TMA loads in a run of a kernel's roles: some twice and others never."""
+"""What a run of a kernel's roles brings to shared memory: tiles some twice and others never, or nothing at all."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from cutecheck.facts.replayed import Along, Step, Thread
+from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
 from cutecheck.rules.derive.faults import Fault
+from cutecheck.rules.derive.role_workers import is_unseen
 
 _FEW = 4  # loads, from which on they go through the tiles of a mode
 
@@ -81,3 +82,36 @@ def _again(loads: _Loads) -> Step:
             return step
         seen.add(at)
     return loads.steps[-1]
+
+
+def never_filled(replay: Replay) -> Fault | None:
+    """Shared memory is multiplied or copied from, and no step of any thread writes a part of its variable there."""
+    if "" in replay.pointed or any(is_unseen(s) for t in replay.threads for s in t.steps):
+        return None
+    pointed = {b.rpartition("::")[2].partition(".")[0] for b in replay.pointed}
+    steps = [s for t in replay.threads for s in t.steps if s.kind in ("copy", "load", "gemm") and s.places]
+    written = [s.places[1] for s in steps if s.kind != "gemm" and len(s.places) > 1 and s.places[1].space == "smem"]
+    if any(_whole(p) is None for p in written):
+        return None
+    for step in (s for s in steps if s.kind != "load" and not s.maybe):
+        for place in step.places[-3:-1] if step.kind == "gemm" else step.places[:1]:
+            mine = _whole(place) if place.space == "smem" and place.root[0] < place.root[1] else None
+            if mine is None or place.buffer in replay.pointed or place.buffer in pointed:
+                continue
+            if not any(_meet(mine, other) for p in written if (other := _whole(p)) is not None):
+                return Fault("unfilled", step, place)
+    return None
+
+
+def _whole(place: Place) -> tuple[str, int, int] | None:
+    """The variable in shared memory, and the bits of it that the tensor with all stages has; those that it has where
+    it is not known which tensor that is."""
+    if place.whole is None:
+        return None
+    variable, before = place.whole
+    lo, hi = place.root if place.root[0] < place.root[1] else place.bits
+    return (variable, before + lo, before + hi) if lo < hi else None
+
+
+def _meet(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
+    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]

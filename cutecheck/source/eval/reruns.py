@@ -68,7 +68,12 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
             cost += more
             if teams.seen or all(t.complete for t in teams.threads):
                 made = replace(
-                    made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted, seen=teams.seen
+                    made or teams,
+                    threads=teams.threads,
+                    sure=teams.sure,
+                    counted=teams.counted,
+                    seen=teams.seen,
+                    pointed=teams.pointed,
                 )
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
@@ -230,7 +235,9 @@ class _Team:
         sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen)
+        pointed = tuple(sorted({b for f in self.found for b in f.pointed}))
+        partial = not self.all_roles
+        return Replay((), False, threads, sure=sure, counted=counted, partial=partial, seen=seen, pointed=pointed)
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""

@@ -72,6 +72,8 @@ class Running:
         self.telling: Value = None  # the barrier that the copy which comes tells
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
+        self.pointed: set[str] = set()  # buffers that are written by other means than copies, or may be; "": any
+        self.kinds: dict[str, str] = {}  # of pipelines: what made them
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
         self.made_by_host: set[str] = set()  # numbers without a name that decide before anything is copied
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
