@@ -59,9 +59,12 @@ class _Block:
         for i, t in enumerate(threads):
             if any(s.function in _WAITS for s in t.steps):
                 self.memory.copies[i] = Stores()  # of others it is not seen when their copies are done
+            if self.workers[i].counts_groups:
+                self.memory.products[i] = Stores()
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
+        self.memory.tellers = self.tellers
         self.waiters: dict[Barrier, set[int]] = defaultdict(set)
         self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
@@ -206,9 +209,13 @@ class _Block:
         if step.function == "tma_store_arrive":
             self.memory.commit(me)
         elif step.function in _COMMITS:
-            self.memory.commit(me, True)
+            self.memory.commit(me, self.memory.copies)
         elif step.function in _WAITS:
             self.memory.copied(me, w.clock, step.number or 0)
+        elif step.function == "warpgroup_commit_batch" and me in self.memory.products:
+            self.memory.commit(me, self.memory.products)
+        elif step.function == "warpgroup_wait" and me in self.memory.products:
+            self.memory.wait(me, w.clock, step.number or 0, self.memory.products)
         elif step.function == "tma_store_wait":
             self.memory.wait(me, w.clock, step.number or 0)
         if step.kind not in ("copy", "load", "gemm", "drain"):

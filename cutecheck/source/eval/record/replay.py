@@ -90,7 +90,9 @@ class Replaying(Holding):
             return
         goes_on = is_asynchronous(tiled)
         if self.thread is not None:
+            copied = kind == "copy" and goes_on
             kind, by, goes_on = by_hardware(kind, tiled, facts)
+            goes_on |= copied and kind == "copy"
             name = signals or by
             if self.by_source and kind in ("load", "drain") and not self.elected:
                 return  # one thread of the warp does it
