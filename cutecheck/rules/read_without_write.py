@@ -40,8 +40,8 @@ class ReadWithoutWrite(Replayed):
         what copies and products read of shared memory, something in the kernel writes: a copy, a TMA load, a
         store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
         (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to
-        their end: a fragment that a copy or product reads is written somewhere in the kernel. Of kernels that are run by
-        role: what copies and products read of shared memory some role writes.
+        their end: a fragment that a copy or product reads is written somewhere in the kernel. Of kernels that are run
+        by role: what copies and products read of shared memory some role writes.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was

@@ -18,6 +18,8 @@ _Identity = tuple[str, int, int]  # a variable, where a tensor starts in it, and
 
 
 _WARPS = 4  # of a warpgroup
+_COMMITS = ("cp_async_fence", "cp_async_commit_group")
+_WAITS = ("cp_async_wait", "cp_async_wait_group")
 
 
 @dataclass(slots=True)
@@ -104,11 +106,28 @@ class Memory:
             return None
         return Clash(wrong, wrong.how == "drain" and not again and clock.get(wrong.thread, 0) < wrong.since)
 
-    def copied(self, me: int, clock: Clock, left: int) -> None:
-        """All groups of a thread's ``cp.async`` but so many are done; with none left all of its copies."""
-        if not left:
+    def follows(self, me: int, steps: tuple[Step, ...], waits: bool) -> None:
+        """What this thread starts is done when it has waited for it: of others that is not seen."""
+        if any(s.function in _WAITS for s in steps):
+            self.copies[me] = Stores()
+        if waits:
+            self.products[me] = Stores()
+
+    def orders(self, me: int, clock: Clock, step: Step) -> None:
+        """A commit or wait; with nothing left open a wait for cp.async is for all of the thread's copies."""
+        left = step.number or 0
+        if step.function == "tma_store_arrive":
+            self.commit(me)
+        elif step.function == "tma_store_wait":
+            self.wait(me, clock, left)
+        elif step.function in _COMMITS or (step.function in _WAITS and not left):
             self.commit(me, self.copies)
-        self.wait(me, clock, left, self.copies)
+        elif step.function == "warpgroup_commit_batch" and me in self.products:
+            self.commit(me, self.products)
+        elif step.function == "warpgroup_wait" and me in self.products:
+            self.wait(me, clock, left, self.products)
+        if step.function in _WAITS:
+            self.wait(me, clock, left, self.copies)
 
     def commit(self, me: int, queues: dict[int, Stores] | None = None) -> None:
         """The stores of a thread so far are a group, or what it has done of another kind."""

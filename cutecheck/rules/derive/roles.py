@@ -18,7 +18,7 @@ from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
-from cutecheck.rules.derive.role_memory import Clock, How, Memory, Stores
+from cutecheck.rules.derive.role_memory import Clock, How, Memory
 from cutecheck.rules.derive.role_workers import (
     Tile,
     Worker,
@@ -32,8 +32,6 @@ from cutecheck.rules.derive.role_workers import (
 from cutecheck.rules.derive.tma_walks import never_filled, not_walked
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
-_COMMITS = ("cp_async_fence", "cp_async_commit_group")
-_WAITS = ("cp_async_wait", "cp_async_wait_group")
 _WARP = 32
 _WARPGROUP = 128
 _NEVER = 1 << 62
@@ -57,10 +55,7 @@ class _Block:
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
         for i, t in enumerate(threads):
-            if any(s.function in _WAITS for s in t.steps):
-                self.memory.copies[i] = Stores()  # of others it is not seen when their copies are done
-            if self.workers[i].counts_groups:
-                self.memory.products[i] = Stores()
+            self.memory.follows(i, t.steps, self.workers[i].counts_groups)
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
@@ -206,18 +201,7 @@ class _Block:
 
     def _remember(self, me: int, w: Worker, step: Step) -> None:
         """What the step does with shared memory that other tensors lie in, too, or that TMA stores."""
-        if step.function == "tma_store_arrive":
-            self.memory.commit(me)
-        elif step.function in _COMMITS:
-            self.memory.commit(me, self.memory.copies)
-        elif step.function in _WAITS:
-            self.memory.copied(me, w.clock, step.number or 0)
-        elif step.function == "warpgroup_commit_batch" and me in self.memory.products:
-            self.memory.commit(me, self.memory.products)
-        elif step.function == "warpgroup_wait" and me in self.memory.products:
-            self.memory.wait(me, w.clock, step.number or 0, self.memory.products)
-        elif step.function == "tma_store_wait":
-            self.memory.wait(me, w.clock, step.number or 0)
+        self.memory.orders(me, w.clock, step)
         if step.kind not in ("copy", "load", "gemm", "drain"):
             return
         if step.function == "umma" and w.thread.number % _WARP:
