@@ -10,6 +10,9 @@ from cutecheck.rules.derive.faults import Kind
 _Wrong = tuple[Kind, Place, Step | None]
 
 
+_SLICES = 3  # of one operand: two may be the halves of numbers of more bits
+
+
 class Accumulators:
     """Of one thread: registers and tensor memory that products are summed up in."""
 
@@ -21,7 +24,7 @@ class Accumulators:
         self.groups: list[dict[str, Step]] = []  # that are not waited for
         self.trusts = True  # no loop that is not run may have set any
         # what each slice of an operand of the products in a sum was multiplied with, since the thread last waited
-        self.pairs: dict[tuple[object, ...], tuple[object, Step]] = {}
+        self.pairs: dict[tuple[object, ...], tuple[set[int], dict[int, Step]]] = {}
         self.orders = False  # the thread has come to a fence of WGMMAs
         self.touched: dict[str, Step] = {}  # registers that it has used itself since the last one, and where
 
@@ -74,17 +77,19 @@ class Accumulators:
                 return
 
     def _unpaired(self, step: Step, c: Place) -> Iterator[_Wrong]:
-        """One slice of an operand is multiplied with several of the other's, all of one tensor, in one sum."""
-        a, b = step.places[-3:-1]
+        """Always one slice of an operand is multiplied with several of the other's, all of one tensor, in one sum."""
         if step.adds is not True:
             self.pairs = {k: v for k, v in self.pairs.items() if k[0] != (c.buffer, c.offset)}
+        a, b = step.places[-3:-1]
         for one, other in ((a, b), (b, a)):
             if one.space != "smem" or not other.buffer:
                 continue  # registers may be filled anew
-            key = (c.buffer, c.offset), one.buffer, one.offset, one.root, other.buffer, other.root
-            before = self.pairs.setdefault(key, (other.offset, step))
-            if before[0] != other.offset and before[1].span == step.span:
-                yield "unpaired", one, before[1]
+            key = (c.buffer, c.offset), one.buffer, one.root, other.buffer, other.root, step.span
+            mine, theirs = self.pairs.setdefault(key, (set(), {}))
+            mine.add(one.offset)
+            theirs.setdefault(other.offset, step)
+            if len(mine) == 1 and len(theirs) == _SLICES:
+                yield "unpaired", one, next(iter(theirs.values()))
                 return
 
     def _product(self, step: Step) -> Iterator[_Wrong]:
