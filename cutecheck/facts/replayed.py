@@ -14,6 +14,17 @@ ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which bar
 
 
 @record(frozen=True, slots=True)
+class Along:
+    """Of a tile that TMA takes, along one mode of its tensor: where it starts (as text where that is not known), how
+    far it goes, and how many elements there are, as a number and as text."""
+
+    start: int | str
+    span: int
+    many: int
+    extent: str
+
+
+@record(frozen=True, slots=True)
 class Place:
     """Where an operand starts for the first thread: elements from the start of a buffer, and the stage it is of.
 
@@ -22,7 +33,7 @@ class Place:
     ``past``: a coordinate that it was sliced at and the extent of that mode, where there is no such coordinate.
     ``whole``: the variable in shared memory that the buffer is a member of, and the bits before it there.
     ``column``: of a tensor of two modes the bits of the last mode's coordinate, where all threads have the same.
-    ``touch``: what each thread has of it, where that is known.
+    ``touch``: what each thread has of it, where that is known. ``walk``: of coordinates of TMA the tile that they are.
     """
 
     name: str
@@ -38,6 +49,7 @@ class Place:
     whole: tuple[str, int] | None = None
     column: tuple[int, int] | None = None
     touch: Touch | None = None
+    walk: tuple[Along, ...] | None = None
 
 
 @record(frozen=True, slots=True)
@@ -86,6 +98,7 @@ class Replay:
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
     ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
+    ``pointed``: buffers that threads may write by other means than copies; "": any.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -99,3 +112,4 @@ class Replay:
     tiles: tuple[Step, ...] = ()
     partial: bool = False
     seen: bool = False
+    pointed: tuple[str, ...] = ()

@@ -101,7 +101,9 @@ class BarrierStepMissing(Replayed):
         thread by thread, as many as come there in any of its passes, the threads do not come to a stop at waits
         for phases that none of them ends, and barriers in shared memory count as many as arrive for the phases that are
         waited for; no thread waits for the parity of a phase that it knows to be over where the others may end the
-        next one without it; some barrier is initialised; blocks of persistent kernels take several tiles.
+        next one without it; some barrier is initialised, and each member of a structure that threads wait for where
+        others of it are; a pipeline's stage that is acquired, and waited for, is loaded to; blocks of persistent
+        kernels take several tiles.
         In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
         each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
         barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of
@@ -132,7 +134,7 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "outrun", "scant", "overfull", "uninitialised", "unmade")
+    kinds = ("crowded", "shut", "stuck", "starved", "outrun", "scant", "overfull", "uninitialised", "unmade")
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"

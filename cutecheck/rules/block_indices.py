@@ -21,6 +21,7 @@ from cutecheck.rules.derive.tile_walks import (
     result_of,
     result_stored,
     stored,
+    stored_alike,
     walks,
 )
 
@@ -73,7 +74,8 @@ class TileOfAnotherBlock(Rule):
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy: each block index that says which tile is read says where it is stored. The only launch, of a
+        that only copy, and of what TMA stores: each block index that says which tile is read says where it is stored.
+        The only launch, of a
         grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
         the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down.
 
@@ -126,7 +128,7 @@ class TileOfAnotherBlock(Rule):
         result = result_stored(event, context) if event.kernel else None
         if result is not None:
             yield from self._compare(event, result, context)
-        lost = moved(event, context) if event.kernel else None
+        lost = (moved(event, context) or stored_alike(event, context)) if event.kernel else None
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._left_out(event, context) if event.kernel else ()
@@ -214,8 +216,9 @@ class TileOfAnotherBlock(Rule):
 
     def _same_place(self, event: Event, source: TensorFact, index: str) -> Finding:
         target = event.operands[1]
+        loads, stores = ("loads", "stores") if target.space == "coord" else ("copies", "is stored")
         return self.finding(
-            event.span, f"{index} says which tile of `{source.name}` a block copies, and not where it is stored: "
+            event.span, f"{index} says which tile of `{source.name}` a block {loads}, and not where it {stores}: "
             f"blocks 0 and 1 along it store two tiles to the same elements of `{target.name}`, and nothing to others",
             label=f"`{target.name}`, the same for all {index}",
             help=f"take the tile that is stored by {index}, too",

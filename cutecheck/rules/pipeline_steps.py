@@ -76,7 +76,10 @@ class PipelineStepMissing(Rule):
         commits; it has no more stages than the buffer that it fills and barriers for them; and the states that it is
         given are of its stages and of who uses them, and advance in the loops around. In a loop that goes on to the
         next stage, copies and MMAs do too. In C++: no fewer ``num_consumers`` than threads of a WGMMA that release its
-        stages, and a barrier of the block between its constructor and its first use. In Python: a ``PipelineTmaAsync``
+        stages, and a barrier of the block between its constructor and its first use; no two
+        pipelines have their barriers in the same memory at the same time. Of a pipeline that a kernel of CUTLASS's own
+        makes, and hands to a collective of the program's, all steps count, and findings are where the program uses it.
+        In Python: a ``PipelineTmaAsync``
         within one block counts as many releases as warps release a stage, of each of which one thread arrives.
 
     Why

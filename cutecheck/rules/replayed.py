@@ -95,6 +95,16 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "takes others and never {past[0]}: what is computed lacks this tile", "{past[0]} of 0 .. {last} is left out",
         "let the loop go through all tiles, from 0 to the extent of the mode", "",
     ),
+    "unwalked": (
+        "the loads to the buffer of `{name}` are as many as its tensor has tiles along a mode that another tensor has, "
+        "too, and this tile was loaded before: when the kernel is run pass by pass, others never are, and what is "
+        "computed lacks them", "loaded before, and others never are", "take the next tile in each pass", "",
+    ),
+    "unpaired": (
+        "`{name}` is multiplied with several slices of the other operand, all in one sum: in one sum each slice of A "
+        "meets one of B", "the same slice again", "take the same slice of both operands in each step along K",
+        "multiplied here before",
+    ),
     "outside": (
         "`{name}` is a stage that ends {past[0]} bytes behind the start of its array, and only {past[1]} bytes are "
         "allocated there", "run pass by pass, the kernel takes this stage, too",
@@ -139,6 +149,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "start the producer at the phase that counts as over (1: nothing is in the stages yet), and flip it each time "
         "that the stages come round", "others wait here",
     ),
+    "starved": (
+        "this stage is acquired, which tells its barrier of bytes, and nothing is loaded to it before it is acquired "
+        "again, if ever: whoever waits for it waits for ever", "run pass by pass, no load tells its barrier",
+        "load to each stage that is acquired, once", "",
+    ),
     "outrun": (
         "this wait is for parity {number}, of a phase that this thread knows to be over: where the others come first, "
         "the next one is over, too, and the wait never ends", "it ends only where this thread is early enough",
@@ -162,6 +177,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
     "unfinished": (
         "`{name}` is used while the WGMMA that computes it may still run: its group has not been waited for",
         "no warpgroup_wait since", "commit the group and wait for it (warpgroup_wait<0>)", "computed here",
+    ),
+    "unordered": (
+        "this WGMMA uses the registers of `{name}`, and no fence comes since the thread itself last used them: it may "
+        "find there what was in them before", "no wgmma.fence since",
+        "put warpgroup_arrive() between the two: once after all that is done with accumulators and A's registers",
+        "used here",
     ),
     "uninitialised": (
         "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
@@ -207,6 +228,7 @@ _NO_EVENTS = (
     "crowded",
     "shut",
     "stuck",
+    "starved",
     "outrun",
     "scant",
     "overfull",

@@ -59,7 +59,9 @@ class SmemReuseWithoutBarrier(Replayed):
         reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for); threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
         that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
-        UMMA begins a new sum in tensor memory that other warps need not have copied yet. What a run finds of two
+        UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
+        runs of each role: what other warps store, or copy by ``cp.async``, is multiplied once they have waited for it
+        and said so, and is filled anew once the WGMMAs that read it have been waited for. What a run finds of two
         accesses is said beside what is found of one of them and another tensor.
 
     Why

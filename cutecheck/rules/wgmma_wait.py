@@ -45,9 +45,10 @@ class WgmmaNotWaited(Replayed):
         first WGMMA; between a WGMMA and the next wait for groups a group is committed; after the last one something
         waits for all groups; a loop that multiplies what a pipeline brings, and releases its stages, waits; and the
         stage that a WGMMA reads is given back, in the same pass, after a wait for its group. Where a kernel can be run
-        thread by thread: accumulators are used when their group has been waited for; and of the Python DSL, what
-        threads write to shared memory for a WGMMA or UMMA is fenced before (``fence_view_async_shared``,
-        ``fence_proxy``).
+        thread by thread: accumulators are used when their group has been waited for; a ``warpgroup_arrive`` comes
+        between what the thread itself does with registers and the WGMMA that has them as accumulators or as A; and of
+        the Python DSL, what threads write to shared memory for a WGMMA or UMMA is fenced before
+        (``fence_view_async_shared``, ``fence_proxy``).
 
     Why
         WGMMA runs on its own. Without the fence it may read registers that are still written, without commit and wait
@@ -76,7 +77,7 @@ class WgmmaNotWaited(Replayed):
         PTX ISA, wgmma.fence, wgmma.commit_group, wgmma.wait_group; cute/arch/mma_sm90_gmma.hpp
     """
 
-    kinds = ("unfinished", "unfenced")
+    kinds = ("unfinished", "unfenced", "unordered")
     code = "CUT215"
     name = "wgmma-not-waited"
     family = "lint"

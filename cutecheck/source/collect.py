@@ -11,6 +11,7 @@ from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.events import of_both
 from cutecheck.source.eval.record.kinds import kind_by_name
+from cutecheck.source.eval.record.running import of_kernels
 from cutecheck.source.namesakes import Renaming, aside
 
 MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look
@@ -91,9 +92,12 @@ def collect(
     for key, predicate in recorder.predicates.items():
         if predicate.span.path in reported:
             out.predicates.setdefault((*key, predicate.arch), predicate)
+    handed = _handed(recorder, reported)
     for key, fact in recorder.calls.items():
         if fact.span.path in steps:
             _add_call((*key, fact.arch), fact, out)
+        elif fact.subject in handed:
+            _add_call((*key, fact.arch), _shown(fact, handed[fact.subject]), out)
     _escaped(recorder, steps, out)
     out.clock += recorder.clock
     out.defined.update(recorder.defined)
@@ -126,6 +130,29 @@ def bound_launches(out: Collected) -> list[Launch]:
     """Launches, but for those with arguments that nothing binds of kernels that are launched with others."""
     bound = {(s.kernel, s.arch) for s in out.launches.values() if not s.unbound}
     return [s for s in out.launches.values() if not s.unbound or (s.kernel, s.arch) not in bound]
+
+
+def _handed(recorder: Recorder, reported: frozenset[str]) -> dict[str, Span]:
+    """Pipelines that a kernel of CUTLASS's own makes and hands to a collective of the program's, and what is seen of
+    each in reported files: where it is first used, which says what of it is the program's.
+    """
+    made = {c.subject for c in recorder.calls.values() if c.function.endswith(".create") and of_kernels(c.span)}
+    found: dict[str, Span] = {}
+    for fact in recorder.calls.values():
+        if fact.subject in made and fact.span.path in reported:
+            found.setdefault(fact.subject, fact.span)
+    loads = {e.signals: e.span for e in recorder.events.values() if e.signals in found and e.span.path in reported}
+    return found | loads
+
+
+def _shown(fact: Call, at: Span) -> Call:
+    """A step in CUTLASS's kernel, as it is known: what is wrong with the pipeline is said where the program uses it.
+
+    What holds the block back between its constructor and its first use is CUTLASS's, and right.
+    """
+    if not fact.function.endswith(".create"):
+        return fact
+    return replace(fact, span=at, keywords=tuple(k for k in fact.keywords if k[0] != "initialises"))
 
 
 def _escaped(recorder: Recorder, reported: frozenset[str], out: Collected) -> None:

@@ -10,6 +10,9 @@ from cutecheck.rules.derive.faults import Kind
 _Wrong = tuple[Kind, Place, Step | None]
 
 
+_SLICES = 3  # of one operand: two may be the halves of numbers of more bits
+
+
 class Accumulators:
     """Of one thread: registers and tensor memory that products are summed up in."""
 
@@ -20,13 +23,19 @@ class Accumulators:
         self.open: dict[str, Step] = {}  # products that no group holds yet
         self.groups: list[dict[str, Step]] = []  # that are not waited for
         self.trusts = True  # no loop that is not run may have set any
+        # what each slice of an operand of the products in a sum was multiplied with, since the thread last waited
+        self.pairs: dict[tuple[object, ...], tuple[set[int], dict[int, Step]]] = {}
+        self.orders = False  # the thread has come to a fence of WGMMAs
+        self.touched: dict[str, Step] = {}  # registers that it has used itself since the last one, and where
 
     def waited(self) -> None:
-        """Other threads may have used what is in tensor memory."""
+        """Other threads may have used what is in tensor memory, and may have filled shared memory anew."""
+        self.pairs.clear()
         self.sums = {key: step for key, step in self.sums.items() if step.places[-1].space != "tmem"}
 
     def does(self, step: Step) -> Iterator[_Wrong]:
         """What is wrong with a step."""
+        self._touches(step)
         if step.kind == "gemm":
             yield from self._product(step)
         elif step.function == "warpgroup_commit_batch":
@@ -52,12 +61,47 @@ class Accumulators:
                 yield from self._used(step, step.places)
             self._renewed(step.places)
 
+    def _touches(self, step: Step) -> None:
+        """A fence, or a step of the thread's own that has registers: a loop that is not run has all it names."""
+        if step.function == "warpgroup_arrive":
+            self.orders = True
+            self.touched.clear()
+        elif step.kind not in ("gemm", "made", "barrier", "named", "load", "drain", "call"):
+            self.touched.update({p.buffer: step for p in step.places if p.space == "rmem" and p.buffer})
+
+    def _unordered(self, places: list[Place]) -> Iterator[_Wrong]:
+        """Registers of a WGMMA that the thread has used since the last fence."""
+        for place in places:
+            if self.orders and place.space == "rmem" and place.buffer in self.touched:
+                yield "unordered", place, self.touched[place.buffer]
+                return
+
+    def _unpaired(self, step: Step, c: Place) -> Iterator[_Wrong]:
+        """Always one slice of an operand is multiplied with several of the other's, all of one tensor, in one sum."""
+        if step.adds is not True:
+            self.pairs = {k: v for k, v in self.pairs.items() if k[0] != (c.buffer, c.offset)}
+        a, b = step.places[-3:-1]
+        for one, other in ((a, b), (b, a)):
+            if one.space != "smem" or not other.buffer:
+                continue  # registers may be filled anew
+            key = (c.buffer, c.offset), one.buffer, one.root, other.buffer, other.root, step.span
+            mine, theirs = self.pairs.setdefault(key, (set(), {}))
+            mine.add(one.offset)
+            theirs.setdefault(other.offset, step)
+            if len(mine) == 1 and len(theirs) == _SLICES:
+                yield "unpaired", one, next(iter(theirs.values()))
+                return
+
     def _product(self, step: Step) -> Iterator[_Wrong]:
         *_, a, _, c = step.places
         at = step.places[0] if len(step.places) == 4 else c
+        if step.asynchronous and step.function == "wgmma":
+            yield from self._unordered([a, at])
         yield from self._used(step, [a] if a.space == "rmem" else [])
         if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
+        if step.asynchronous and step.function == "wgmma":
+            yield from self._unpaired(step, at)
         key = at.buffer, at.offset
         open_to_others = at.space == "tmem" and self.stored
         known = at.buffer in self.set or not self.trusts or open_to_others

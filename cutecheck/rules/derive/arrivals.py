@@ -16,6 +16,7 @@ from cutecheck.rules.derive.faults import Fault
 
 Barrier = tuple[str, int]
 PIPELINE = "@"  # starts the name of a pipeline's barriers, which its constructor initialises
+_OPEN = ("", "?", "tma")  # of loads whose barrier is not known
 _WARP = 32
 _PHASES = 2  # that are waited for, from which on the arrivals behind the last wait are the fewer
 
@@ -102,10 +103,71 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
     unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
+    alone = None if unseen or "?" in made else _unmade_member(steps, set(made))
+    if alone is not None:
+        return Fault("unmade", alone, alone.places[0])
     waits = any(s.function == "wait" for s in steps)
     if made or unseen or not waits or any(_at(s)[0].startswith((PIPELINE, "?")) for s in steps):
         return None
     return Fault("unmade", steps[0], steps[0].places[0])  # no barrier of the kernel is initialised
+
+
+def _unmade_member(steps: list[Step], made: set[str]) -> Step | None:
+    """The first use of a barrier that is a member of shared memory and waited for, where others of its structure are
+    initialised, and nothing that it is a part of, or that is a part of it."""
+    waited = {_at(s)[0] for s in steps if s.function == "wait"}
+    for step in steps:
+        buffer = _at(step)[0]
+        if step.function == "init" or buffer not in waited or buffer.startswith((PIPELINE, "?")) or buffer in made:
+            continue
+        structure = buffer.rpartition("::")[0]
+        if "." in buffer.rpartition("::")[2] and any(
+            b.rpartition("::")[0] == structure and not _nested(b, buffer) for b in made
+        ) and not any(_nested(b, buffer) for b in made):  # fmt: skip
+            return step
+    return None
+
+
+def _nested(one: str, other: str) -> bool:
+    """Whether a member holds the other."""
+    return f"{one}.".startswith(f"{other}.") or f"{other}.".startswith(f"{one}.")
+
+
+def starved(threads: tuple[Thread, ...]) -> Fault | None:
+    """A barrier of a pipeline is told of bytes, and the thread that tells it loads nothing for it before it does so
+    again, or ends; and some thread waits for this phase.
+
+    Into other stages, or in other phases, the same thread loads, always after it has told.
+    """
+    for thread in threads:
+        told: dict[Barrier, list[tuple[Step, int]]] = defaultdict(list)  # phases, and how many loads are in each
+        last: dict[str, Barrier] = {}
+        vague = not thread.complete
+        for step in (s for s in thread.steps if s.kind in ("barrier", "load")):
+            at = _at(step)
+            if step.kind == "barrier" and step.function == "expect" and at[0].startswith(PIPELINE):
+                told[at].append((step, 0))
+                last[at[0]] = at
+            elif step.kind == "load" and step.number is None and step.function in last:
+                phases = told[last[step.function]]
+                phases[-1] = phases[-1][0], phases[-1][1] + 1
+            elif step.kind == "load":  # of a barrier of no pipeline, or it may be of any
+                vague |= step.function in _OPEN or step.function.startswith(PIPELINE)
+        for at, phases in told.items() if not vague else ():
+            fed = any(n for other in told for _, n in told[other] if other[0] == at[0])
+            for number, (step, loads) in enumerate(phases):
+                if fed and not loads and not step.maybe and _phases_waited(threads, at) > number:
+                    return Fault("starved", step, step.places[0])
+    return None
+
+
+def _phases_waited(threads: tuple[Thread, ...], at: Barrier) -> int:
+    """Phases of a barrier that some thread waits for: of waits for the same parity one after the other only one."""
+    most = 0
+    for thread in threads:
+        waits = [s.number for s in thread.steps if s.kind == "barrier" and s.function == "wait" and _at(s) == at]
+        most = max(most, sum(i == 0 or n != waits[i - 1] for i, n in enumerate(waits)))
+    return most
 
 
 def _commits(step: Step) -> bool:

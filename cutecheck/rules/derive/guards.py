@@ -27,6 +27,17 @@ def same_in_all_blocks(guard: Guard) -> bool:
     return guard.turns and len(guard.holds) >= parts and not any("Idx." in n for n in names)
 
 
+_BLOCK = re.compile(r"block|\bbid|cta|cluster|rank|tile|coord|split|batch|head", re.IGNORECASE)
+
+
+def same_threads_in_all_blocks(guard: Guard) -> bool:
+    """A condition that picks threads, by its names, and says nothing of the block: ``if (warp == 0)``."""
+    names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
+    if any(n.startswith("blockIdx.") for n in names):
+        return False
+    return same_in_all_blocks(guard) or (selects_threads([guard]) and not _BLOCK.search(guard.text))
+
+
 def leaves_out_blocks(guard: Guard, event: Event) -> bool:
     """``if (row0 >= m || col0 >= n) return;`` before all loops: of blocks, by its names; in others the copy happens."""
     spans = [loop.span for loop in event.loops]

@@ -28,12 +28,14 @@ class Proxies:
         """What an MMA or a TMA store reads of them, and where it was written."""
         if step.kind == "call" and step.function == _FENCE:
             self.open = {k: w for k, w in self.open.items() if not _knows(me, clock, w)}
-        elif step.kind == "copy" and len(step.places) > 1 and not step.asynchronous and step.span.is_python:
+        elif step.kind == "copy" and len(step.places) > 1 and not step.asynchronous:
             to = step.places[1]
             if to.space == "smem" and to.bits[0] < to.bits[1]:
                 self.open[me, to.buffer, to.bits] = _Write(me, clock.get(me, 0), step, to.buffer, to.bits)
         elif step.kind == "drain" or (step.kind == "gemm" and step.asynchronous):
             read = step.places[:1] if step.kind == "drain" else step.places[-3:-1]
+            if step.kind == "drain" and not step.span.is_python:
+                return None  # of C++ they are judged by the order of calls
             for place in (p for p in read if p.space == "smem"):
                 for write in self.open.values():
                     if _within(write, place) and _knows(me, clock, write):

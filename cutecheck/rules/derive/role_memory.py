@@ -17,6 +17,11 @@ How = Literal["threads", "load", "mma", "drain"]
 _Identity = tuple[str, int, int]  # a variable, where a tensor starts in it, and by which layout
 
 
+_WARPS = 4  # of a warpgroup
+_COMMITS = ("cp_async_fence", "cp_async_commit_group")
+_WAITS = ("cp_async_wait", "cp_async_wait_group")
+
+
 @dataclass(slots=True)
 class Access:
     """``over``: when it was over, by the steps of its thread; None where it still reads.
@@ -35,6 +40,7 @@ class Access:
     phase: tuple[object, int] | None = None
     since: int = 0
     warp: int = 0
+    copied: bool = False  # by cp.async, by a thread that waits for it
 
 
 @dataclass(slots=True)
@@ -60,6 +66,9 @@ class Memory:
     def __init__(self) -> None:
         self.last: dict[str, dict[tuple[object, ...], Access]] = defaultdict(dict)
         self.stores: dict[int, Stores] = defaultdict(Stores)
+        self.copies: dict[int, Stores] = defaultdict(Stores)  # by cp.async
+        self.tellers: set[int] = set()  # threads that arrive at some barrier
+        self.products: dict[int, Stores] = defaultdict(Stores)  # WGMMAs, of threads that wait for their groups
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
              phase: tuple[object, int] | None = None, warp: int = 0) -> Clash | None:  # fmt: skip
@@ -69,10 +78,27 @@ class Memory:
             return None
         of, bits = within
         when = clock.get(me, 0)
-        now = Access(of, bits, me, None if how == "drain" else when, step, place, how, written, phase, when, warp)
+        copied = how == "threads" and written and step.asynchronous and me in self.copies
+        running = how == "mma" and me in self.products
+        over = None if how == "drain" or copied or running else when
+        now = Access(of, bits, me, over, step, place, how, written, phase, when, warp, copied)
+        if copied or running:
+            (self.copies if copied else self.products)[me].open.append(now)
         known = self.last[of[0]]
         again = any(a.thread == me and a.how == how and a.written == written and a.bits == bits for a in known.values())
-        wrong = next((a for a in known.values() if _wrong(a, now, clock)), None)
+        # a WGMMA is one of four warps: any thread of theirs may say for the others that it is done; and a lane for
+        # those of its warp that say nothing themselves (__syncwarp), of which not all need be run
+        over_ones = [a for a in known.values() if _is_over(a, now, clock)]
+        said = {_product(a) for a in over_ones if a.how == "mma"}
+        told = {(a.bits, a.step.span) for a in over_ones if a.how == "threads" and a.thread in self.tellers}
+        wrong = next(
+            (
+                a for a in known.values()
+                if _wrong(a, now, clock) and _product(a) not in said
+                and (a.how != "threads" or a.thread in self.tellers or (a.bits, a.step.span) not in told)
+            ),
+            None,
+        )  # fmt: skip
         known[of, bits, me, how, written, step.span] = now
         if how == "drain":
             self.stores[me].open.append(now)
@@ -80,15 +106,38 @@ class Memory:
             return None
         return Clash(wrong, wrong.how == "drain" and not again and clock.get(wrong.thread, 0) < wrong.since)
 
-    def commit(self, me: int) -> None:
-        """The stores of a thread so far are a group."""
-        mine = self.stores[me]
+    def follows(self, me: int, steps: tuple[Step, ...], waits: bool) -> None:
+        """What this thread starts is done when it has waited for it: of others that is not seen."""
+        if any(s.function in _WAITS for s in steps):
+            self.copies[me] = Stores()
+        if waits:
+            self.products[me] = Stores()
+
+    def orders(self, me: int, clock: Clock, step: Step) -> None:
+        """A commit or wait; with nothing left open a wait for cp.async is for all of the thread's copies."""
+        left = step.number or 0
+        if step.function == "tma_store_arrive":
+            self.commit(me)
+        elif step.function == "tma_store_wait":
+            self.wait(me, clock, left)
+        elif step.function in _COMMITS or (step.function in _WAITS and not left):
+            self.commit(me, self.copies)
+        elif step.function == "warpgroup_commit_batch" and me in self.products:
+            self.commit(me, self.products)
+        elif step.function == "warpgroup_wait" and me in self.products:
+            self.wait(me, clock, left, self.products)
+        if step.function in _WAITS:
+            self.wait(me, clock, left, self.copies)
+
+    def commit(self, me: int, queues: dict[int, Stores] | None = None) -> None:
+        """The stores of a thread so far are a group, or what it has done of another kind."""
+        mine = (self.stores if queues is None else queues)[me]
         mine.groups.append(mine.open)
         mine.open = []
 
-    def wait(self, me: int, clock: Clock, left: int) -> None:
-        """All groups of a thread but so many have been read."""
-        mine = self.stores[me]
+    def wait(self, me: int, clock: Clock, left: int, queues: dict[int, Stores] | None = None) -> None:
+        """All groups of a thread but so many have been read, or are done."""
+        mine = (self.stores if queues is None else queues)[me]
         done = mine.groups[: len(mine.groups) - left] if left else mine.groups
         for access in (a for group in done for a in group):
             access.over = access.over if access.over is not None else clock.get(me, 0)
@@ -102,6 +151,14 @@ def _within(place: Place) -> tuple[_Identity, tuple[int, int]] | None:
     return (variable, before + place.root[0], place.view), (before + lo, before + hi)
 
 
+def _product(a: Access) -> tuple[object, ...]:
+    return a.how, a.warp // _WARPS, a.bits, a.step.span
+
+
+def _is_over(a: Access, now: Access, clock: Clock) -> bool:
+    return a.over is not None and (a.thread == now.thread or clock.get(a.thread, 0) >= a.over)
+
+
 def _wrong(a: Access, now: Access, clock: Clock) -> bool:
     """Whether an earlier access may still go on that this one must come after."""
     if a.bits[1] <= now.bits[0] or now.bits[1] <= a.bits[0]:
@@ -109,8 +166,7 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
     if a.how == "load":
         arrived = a.phase is None or clock.get(a.phase[0], -1) >= a.phase[1]
         return not arrived and now.how == "threads" and now.written and a.of != now.of
-    over = a.over is not None and (a.thread == now.thread or clock.get(a.thread, 0) >= a.over)
-    if over or not (a.written or now.written):
+    if _is_over(a, now, clock) or not (a.written or now.written):
         return False
     if a.how == "drain":
         return now.written
@@ -121,5 +177,5 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
     if now.how == "load" and now.written:
         return a.of != now.of and a.how == "threads"
     if now.how == "mma" and a.how == "threads":
-        return a.written and a.warp != now.warp and not a.step.asynchronous
+        return a.written and a.warp != now.warp and (a.copied or not a.step.asynchronous)
     return now.how == "threads" and now.written and a.how == "mma" and not a.written

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.facts.span import Span
-from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, uninitialised
+from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, starved, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
@@ -30,6 +30,7 @@ from cutecheck.rules.derive.role_workers import (
     only_tells,
     reads_shared,
 )
+from cutecheck.rules.derive.tma_walks import never_filled, not_walked
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _WARP = 32
@@ -55,9 +56,12 @@ class _Block:
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
+        for i, t in enumerate(threads):
+            self.memory.follows(i, t.steps, self.workers[i].counts_groups)
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier
+        self.memory.tellers = self.tellers
         self.waiters: dict[Barrier, set[int]] = defaultdict(set)
         self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
@@ -91,7 +95,8 @@ class _Block:
                 w.mates = [other for other in team if other is not w]
 
     def run(self) -> list[Fault]:
-        missing = uninitialised(tuple(w.thread for w in self.workers)) if self.sure else None
+        threads = tuple(w.thread for w in self.workers)
+        missing = (uninitialised(threads) or starved(threads)) if self.sure else None
         if missing is not None:
             return [missing]
         while True:
@@ -112,6 +117,8 @@ class _Block:
             elif not moved and not self._pass() and not self._met():
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
+                    if not self.faults and not self.partial:
+                        self.faults += [f for f in (not_walked(threads),) if f is not None]
                 self._never_opens()
                 return self.faults
 
@@ -199,10 +206,7 @@ class _Block:
 
     def _remember(self, me: int, w: Worker, step: Step) -> None:
         """What the step does with shared memory that other tensors lie in, too, or that TMA stores."""
-        if step.function == "tma_store_arrive":
-            self.memory.commit(me)
-        elif step.function == "tma_store_wait":
-            self.memory.wait(me, w.clock, step.number or 0)
+        self.memory.orders(me, w.clock, step)
         if step.kind not in ("copy", "load", "gemm", "drain"):
             return
         if step.function == "umma" and w.thread.number % _WARP:
@@ -265,6 +269,10 @@ class _Block:
             return False
         return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
 
+    def _forgotten(self, at: Barrier, fed: set[str]) -> bool:
+        """Nobody arrives at the barrier of a pipeline's stage, and somebody at those of others."""
+        return at[0].startswith(PIPELINE) and at[0] in fed and not self.comers[at] and not self._by_hand()
+
     def _by_hand(self) -> bool:
         """Barriers that nothing initialises are used, which may be those of a pipeline."""
         steps = [s for w in self.workers for s in w.thread.steps if s.kind == "barrier"]
@@ -276,12 +284,13 @@ class _Block:
         here = [w for w in self.workers if w.at < len(w.thread.steps)]
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
-        if any(gate_of(s)[0].startswith(PIPELINE) and not self.comers[gate_of(s)] for s in waits):
+        fed = {at[0] for at, who in self.comers.items() if who}
+        if any(gate_of(s)[0].startswith(PIPELINE) and gate_of(s)[0] not in fed for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
         for step in waits:
-            if self._must_open(gate_of(step)):
+            if self._must_open(gate_of(step)) or self._forgotten(gate_of(step), fed):
                 other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
                 self._note("stuck", step, step.places[0], other, 0)
                 return
@@ -433,6 +442,8 @@ def faults_of_roles(replay: Replay) -> list[Fault]:
     found = block.run()
     if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too
         found = [f for f in found if f.kind not in ("replaced", "kept")]
+    if not found and replay.sure:
+        found = [f for f in (never_filled(replay),) if f is not None]
     if not block.passed or any(f.kind not in OF_SUMS for f in found):
         return found
     outrun = [replace(f, kind="outrun") for f in _Block(replay, late=True).run() if f.kind == "stuck"]

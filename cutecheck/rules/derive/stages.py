@@ -16,13 +16,15 @@ from cutecheck.rules.derive.barriers import threads_of_block
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import coming, in_turns, in_warps
 from cutecheck.rules.derive.launches import threads_of
-from cutecheck.rules.derive.protocol import Pipeline, inside, state_of
+from cutecheck.rules.derive.protocol import Pipeline, inside, pipelines, state_of
 from cutecheck.rules.derive.steps import Found
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.vectors import plain
 
 _WARPGROUP = 128
 _MEETS = re.compile(r"sync|barrier|wait|arrive", re.IGNORECASE)
+# facts of barriers in shared memory and pipelines: none of them holds the block back
+_NO_CALL = re.compile(r"mbarrier\.|Pipeline\w+\.create$|make_pipeline_state$|escapes$")
 # of a warp, or of what it has asked for
 _OF_A_WARP = re.compile(
     r"canonical_|elect|__syncwarp|syncwarp|shfl|ballot|_mask$|warpgroup_|cp_async|tma_store|tma_desc|fence|producer_|"
@@ -167,6 +169,8 @@ def not_synchronised(p: Pipeline, context: Context) -> Found:
     for call in context.facts.calls:
         if (call.kernel, call.arch) != (p.made.kernel, p.made.arch) or not p.made.order < call.order < used[0].order:
             continue
+        if _NO_CALL.match(call.function):
+            continue
         if call.subject != p.made.subject and _MEETS.search(call.function) and not _OF_A_WARP.search(call.function):
             return None
     return (
@@ -176,4 +180,27 @@ def not_synchronised(p: Pipeline, context: Context) -> Found:
     )  # fmt: skip
 
 
-__all__ = ["not_synchronised", "one_stage", "same_stage", "stages_of", "stays", "too_few_consumers"]
+def same_barriers(p: Pipeline, context: Context) -> Found:
+    """Another pipeline, made before any of both is used, has its barriers in the same memory."""
+    mine = dict(p.made.keywords).get("storage")
+    used = _first_use(p)
+    for other in pipelines(context).values() if mine and used is not None else ():
+        theirs = _first_use(other)
+        if other.made.order >= p.made.order or (other.made.kernel, other.made.arch) != (p.made.kernel, p.made.arch):
+            continue
+        if dict(other.made.keywords).get("storage") != mine or other.made.span == p.made.span or theirs is None:
+            continue
+        if theirs > p.made.order:
+            return (
+                p.made, f"two pipelines have their barriers in the same memory: this {p.kind} and the {other.kind} "
+                "that is made before it, and used after it; each counts what the other's producers and consumers say",
+                "the same barriers", "give each pipeline a SharedStorage of its own",
+            )  # fmt: skip
+    return None
+
+
+def _first_use(p: Pipeline) -> int | None:
+    return min((s.order for step in p.steps for s in p.own(step)), default=None)
+
+
+__all__ = ["not_synchronised", "one_stage", "same_barriers", "same_stage", "stages_of", "stays", "too_few_consumers"]

@@ -163,4 +163,4 @@ def too_few_barriers(p: Pipeline) -> Found:
 
 def _around_others(step: Call, others: list[Call]) -> bool:
     """Other steps are in loops inside of this one's: a loop over tiles, which may run once."""
-    return any(len(c.loops) > len(step.loops) and step.loops[0] in c.loops for c in others)
+    return any(len(c.loops) > len(step.loops) and step.loops[-1] in c.loops for c in others)

@@ -17,7 +17,7 @@ from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
-from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.guards import inner, same_in_all_blocks, same_threads_in_all_blocks
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
@@ -221,6 +221,27 @@ def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     return None
 
 
+def stored_alike(event: Event, context: Context) -> tuple[TensorFact, str] | None:
+    """A tile that TMA stores where all blocks along an index store theirs, which says what the kernel loads: what is
+    loaded so, and the index."""
+    offset = event.operands[1].offset if stored([event]) else None
+    if not isinstance(offset, tuple) or event.loops or not all(map(same_threads_in_all_blocks, inner(event.guards))):
+        return None
+    numbers = [as_expr(n) for n in offset if isinstance(n, (int, Dyn))]
+    names = {v.name for n in numbers for v in n.variables()}
+    if len(numbers) != len(offset) or not all(name.startswith("blockIdx.") for name in names):
+        return None
+    for load in context.facts.events:
+        if load.kind != "copy" or (load.kernel, load.arch) != (event.kernel, event.arch) or load.predicated:
+            continue
+        if load.operands[0].space != "coord" or not all(map(same_threads_in_all_blocks, inner(load.guards))):
+            continue
+        by = {at[0] for walk in walks(load.operands[0]) or () if (at := alone(walk)) is not None} - names
+        if by:
+            return load.operands[0], min(by)
+    return None
+
+
 def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
     to = copy.operands[1]
     if tensor.buffer is None or to.buffer != tensor.buffer or to.space != tensor.space:
@@ -300,9 +321,21 @@ def result_stored(event: Event, context: Context) -> TensorFact | None:
         if tensor.space == "rmem" and tensor.buffer == made.accumulators:
             return event.operands[1]
         filled = [c for c in copies if c.operands[0].space in ("rmem", "smem") and _fills(c, at, tensor)]
+        if not filled and tensor.space == "rmem" and _of_product(event.operands[1], made):
+            return event.operands[1]  # the sums, converted to another type element by element
         todo += [(c, c.operands[0]) for c in filled if (c.event_id, c.order) not in seen]
         seen |= {(c.event_id, c.order) for c in filled}
     return None
+
+
+def _of_product(tensor: TensorFact, made: Product) -> bool:
+    """Whether a tile is of a matrix that has, by the names of both, as many rows and columns as the product."""
+    root = tensor.root_layout
+    two = isinstance(root, Layout) and isinstance(root.shape, tuple) and len(root.shape) == 2
+    extents = [extent_of(tensor, mode) for mode in (0, 1)] if two else []
+    return len(set(extents)) == 2 and all(
+        e and not e.isdigit() and e in s for e, s in zip(extents, made.shapes, strict=True)
+    )
 
 
 def stored(events: Iterable[Event]) -> list[tuple[Event, TensorFact]]:
@@ -326,5 +359,6 @@ __all__ = [
     "result_of",
     "result_stored",
     "stored",
+    "stored_alike",
     "walks",
 ]

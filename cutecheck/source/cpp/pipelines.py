@@ -106,6 +106,7 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
     else:
         numbers += _parameters(m, args, span)
         numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
+        numbers.append(("storage", _place(value) or None))
         _note(m, f"{name}.create", mark, span, numbers)
     return value
 
@@ -188,7 +189,10 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
         _note(m, f"{tries[1]}_try", of, span)
     elif name in _STEPS:
         state = made_at(args[0]) if args else ""
-        _note(m, name, of, span, [("state", state or None), ("index", _index(args[0]) if args else None)])
+        told: list[tuple[str, object]] = [("state", state or None), ("index", _index(args[0]) if args else None)]
+        if name == "producer_commit" and len(args) > 1 and not isinstance(args[1], Scalar):
+            told.append(("after", "cp.async"))  # what arrives there once the thread's copies are done
+        _note(m, name, of, span, told)
     return of if name == "producer_get_barrier" else ""
 
 

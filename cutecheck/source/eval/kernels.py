@@ -19,6 +19,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.outputs import outputs
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
+from cutecheck.source.eval.record.running import of_library
 from cutecheck.source.eval.reruns import apart, replay
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
@@ -197,9 +198,22 @@ def _launch_operator(
         m.recorder.synchronises(m, STREAM, [], span)
         cut = m.recorder.left_out()
         with apart(m), m.recorder.on_device(), m.budget.in_kernel():
-            value = call_functions(m, method, [*args, m.recorder.dynamic_shared(symbol, span)], {}, span)
+            given = [*args, m.recorder.dynamic_shared(symbol, span)]
+            value = call_functions(m, method, given, {}, span)
         if m.recorder.left_out() == cut:
             m.recorder.leaves(symbol, cls.decl.span)
+        _replay_operator(m, method, given, symbol, span)
         return value
     finally:
         m.recorder.frame = before
+
+
+def _replay_operator(m: Machine, method: FuncSet, args: list[Value], symbol: str, span: Span) -> None:
+    """Run such a kernel pass by pass, where some of what it copies or multiplies is not CUTLASS's own."""
+    if all(of_library(e.span) for e in m.recorder.events.values() if e.kernel == symbol):
+        return
+    found = [c for c in (bind(m, entry, method, args, {}) for entry in method.entries) if c is not None]
+    best = best_of(found) if found else None
+    if best is not None and best.fn.body is not None:
+        with m.recorder.on_device(), m.budget.in_kernel():
+            replay(m, best, method.self_, args, symbol, span)

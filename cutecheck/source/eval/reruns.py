@@ -38,7 +38,8 @@ _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
-_MOST_ROLES = 10
+_MOST_ROLES = 10  # that do something
+_MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -67,7 +68,12 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
             cost += more
             if teams.seen or all(t.complete for t in teams.threads):
                 made = replace(
-                    made or teams, threads=teams.threads, sure=teams.sure, counted=teams.counted, seen=teams.seen
+                    made or teams,
+                    threads=teams.threads,
+                    sure=teams.sure,
+                    counted=teams.counted,
+                    seen=teams.seen,
+                    pointed=teams.pointed,
                 )
     if walked < _MOST_FOR_TILES:
         made, more = _with_tiles(m, start, made)
@@ -206,6 +212,10 @@ class _Team:
             self.roles[thread] = next(alike, None)
         return self.roles[thread]
 
+    def busy(self) -> int:
+        """Roles that were run and have steps of their own."""
+        return sum(len(f.steps) > 1 for f in self.found)
+
     def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
         if (thread, asked) not in self.known:
             self.known[thread, asked] = Replaying(m, thread=thread).number(asked)
@@ -225,7 +235,9 @@ class _Team:
         sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen)
+        pointed = tuple(sorted({b for f in self.found for b in f.pointed}))
+        partial = not self.all_roles
+        return Replay((), False, threads, sure=sure, counted=counted, partial=partial, seen=seen, pointed=pointed)
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
@@ -293,7 +305,7 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
 def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
-    while left and len(team.found) < _MOST_ROLES:
+    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES:
         running = team.run(m, start, left[0])
         tried = several_tiles(running) if asks else []
         if tried:

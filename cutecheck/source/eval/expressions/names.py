@@ -108,7 +108,7 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
     elif node.reason.endswith("a commit"):
         m.recorder.synchronises(m, "asm.commit", [], node.span)
     if m.dialect.replaying is not None:
-        m.dialect.replaying.assembly()
+        m.dialect.replaying.assembly(node.memory)
     return Unknown(node.reason, node.span)
 
 

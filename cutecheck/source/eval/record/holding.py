@@ -33,17 +33,21 @@ _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
     r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
 )
+ORDERS = "warpgroup_arrive"  # what a thread did with its registers before the WGMMAs that use them
+_COPIES = ("cp_async_fence", "cp_async_commit_group", "cp_async_wait", "cp_async_wait_group")
 FENCE = "fence_proxy"  # what threads wrote to shared memory is there for what reads it asynchronously
 _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 # what the DSL names after waits and barriers, and which makes nothing visible to other threads
 _ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
+_THREADS = "PipelineAsync.create"  # one whose producers are threads, which say themselves when a stage is full
 _FULL, _EMPTY = "", ".empty"
 _PIPELINED = {  # what a step does with which barrier
     "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
     "consumer_release": (("arrive", _EMPTY),),
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
+_OF_THREADS = {"producer_acquire": (("wait", _EMPTY),), "producer_commit": (("arrive", _FULL),)}
 _EXCHANGES = re.compile(r"__(?:shfl(?:_\w+)?|any|all|ballot|match_\w+|reduce_\w+)_sync")
 
 
@@ -103,11 +107,17 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
-        if self.by_source and _FENCES.search(function):
+        if _FENCES.search(function):
             self.add(Step("call", span, where, FENCE))
+        if function in _COPIES and not self.by_source:
+            given = [a.value if isinstance(a, Scalar) else a for a in args]
+            numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
+            self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
         if function in _OF_WARP:
             if all(self.under):
                 self.add(Step("warp", span, where, function))
+        elif function == ORDERS:
+            self.add(Step("call", span, where, function))
         elif function in HOLDING:
             if not all(self.under):
                 self.end()
@@ -192,6 +202,7 @@ class Holding(Running):
         Where it is not known which bytes these are, the buffer is one of which elements are accessed by hand.
         """
         if self.thread is not None:
+            self.pointed.update([at[0]] if how != "read" else [])
             return
         begin = self.number(at[1])
         name = at[0].rpartition("::")[2].rpartition(".")[2]
@@ -235,14 +246,20 @@ class Holding(Running):
         """A step of a pipeline of the library, as what it does with its barriers: one that says when a stage is full,
         and one that says when it is empty."""
         self.known.add(span)
-        if name.endswith(".create") and name != _PLAIN:
-            self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
-        if name not in _PIPELINED:
+        if name.endswith(".create"):
+            self.kinds[of] = name
+            if name != _PLAIN and (name != _THREADS or self.by_source):
+                self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
+        by_threads = self.kinds.get(of) == _THREADS and not self.by_source
+        if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":
+            self.add(Step("call", span, where, "cp_async_wait", 0))  # it arrives when the thread's copies are done
+        steps = _PIPELINED | _OF_THREADS if by_threads else _PIPELINED
+        if name not in steps:
             if name == "escapes" or (self.thread is None and not name.startswith("make_")):
                 self.end()
             return
         index, phase = self.state
-        for kind, which in _PIPELINED[name]:
+        for kind, which in steps[name]:
             self.barrier(kind, f"{of}{which}", span, where, (index, phase) if kind == "wait" else (index,))
 
 

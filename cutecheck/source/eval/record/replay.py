@@ -56,12 +56,20 @@ class Replaying(Holding):
         """An element of a tensor is taken, or a pointer to it."""
         if space == "gmem":
             self.slices.by_elements.add(buffer)
+        else:
+            self.pointed.add(buffer)
 
     def anything(self) -> None:
         """A function that is not walked may write what it can name."""
+        self.pointed.add("")
 
-    def assembly(self) -> None:
-        """Assembly of the program's own is reached: through an address it may write shared memory."""
+    def assembly(self, stores: bool = True) -> None:
+        """Assembly of the program's own is reached: through an address it may write shared memory.
+
+        ``stores``: that of CUTLASS says when it does.
+        """
+        if stores:
+            self.pointed.add("")
 
     def asks(self, fact: TensorFact, span: Span, where: str) -> None:
         """The predicates of a copy are read."""
@@ -82,7 +90,9 @@ class Replaying(Holding):
             return
         goes_on = is_asynchronous(tiled)
         if self.thread is not None:
+            copied = kind == "copy" and goes_on
             kind, by, goes_on = by_hardware(kind, tiled, facts)
+            goes_on |= copied and kind == "copy"
             name = signals or by
             if self.by_source and kind in ("load", "drain") and not self.elected:
                 return  # one thread of the warp does it
@@ -112,6 +122,7 @@ class Replaying(Holding):
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
+        self.pointed.update(f.buffer or "" for f in facts if f.space == "smem")
         places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space in ("rmem", "tmem")]
         self.add(Step(name, span, where, name, None, tuple(places)))
 

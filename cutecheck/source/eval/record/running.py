@@ -21,6 +21,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import DESCRIPTOR, regions
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
+from cutecheck.source.eval.record.tma_tiles import walk_of
 from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
 from cutecheck.source.eval.values import Pointer, Scalar, Value
@@ -40,6 +41,8 @@ MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a
 FEW = 3  # of one that had no end for another thread
 _NUMBER = re.compile(r"#(\d+)")
 _OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
+
+_KERNELS = re.compile(r"(?:^|/)cutlass/\w+/kernel/")  # CUTLASS's own, in which collectives of the program's run
 
 
 class ReplayOver(Exception):
@@ -69,6 +72,8 @@ class Running:
         self.telling: Value = None  # the barrier that the copy which comes tells
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
+        self.pointed: set[str] = set()  # buffers that are written by other means than copies, or may be; "": any
+        self.kinds: dict[str, str] = {}  # of pipelines: what made them
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
         self.made_by_host: set[str] = set()  # numbers without a name that decide before anything is copied
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
@@ -228,6 +233,13 @@ class Running:
         """Whether a loop is run: something happens in it, or it is one of a pipeline's."""
         return self.caller is not None or id(node) in self.machine.recorder.eventful
 
+    def by_tiles(self, loop: Span) -> bool:
+        """A loop of a kernel of CUTLASS's own, not known to end: through its block's tiles, as all roles have it.
+
+        How many there are a scheduler says, by what the host has worked out; one is enough to see what is done to it.
+        """
+        return self.thread is not None and not self.by_source and of_kernels(loop)
+
     def _of_library(self, path: str) -> bool:
         return not self.by_source and _OF_LIBRARY.search(path) is not None
 
@@ -251,6 +263,8 @@ class Running:
     def place(self, fact: TensorFact) -> Place | None:
         """Where an operand starts; None where that is not a number. What is read of other memory may be anything."""
         found = self._place(fact)
+        if fact.space == "coord" and self.thread is not None:
+            return Place(fact.name, fact.span, fact.space, "", 0, walk=walk_of(self, fact))
         return Place(fact.name, fact.span, fact.space, "", 0) if found is None and fact.space != "smem" else found
 
     def _place(self, fact: TensorFact) -> Place | None:
@@ -333,3 +347,8 @@ def _given(v: Var, least: int) -> int:
 def of_library(span: Span) -> bool:
     """Whether this stands in a header of CuTe or CUTLASS."""
     return _OF_LIBRARY.search(span.path) is not None
+
+
+def of_kernels(span: Span) -> bool:
+    """Whether code is that of a kernel of CUTLASS's own, around collectives that may be a program's."""
+    return _KERNELS.search(span.path) is not None

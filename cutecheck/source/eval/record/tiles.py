@@ -70,7 +70,7 @@ class TileWalk(Replaying):
         self.follows = False
         self.assembly()
 
-    def assembly(self) -> None:
+    def assembly(self, stores: bool = True) -> None:
         self.touched("", "smem")
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:

@@ -29,9 +29,37 @@ def reads(m: Machine, expr: ir.Expr | None, env: Env) -> None:
 
 
 def stores(m: Machine, target: ir.Expr, env: Env) -> None:
-    """What a statement assigns to."""
+    """What a statement assigns to; in the run of one thread this buffer is written by other means than copies."""
+    replay = m.recorder.replaying
+    if replay is not None and replay.thread is not None and m.dialect.by_value:
+        buffer = _stored_to(m, target, env)
+        if buffer is not None:
+            replay.touched(buffer, "smem")
     if m.dialect.by_value and m.recorder.follows_elements():
         _note(m, target, env, True)
+
+
+def _stored_to(m: Machine, target: ir.Expr, env: Env) -> str | None:
+    """The buffer in shared memory that an assignment stores to, empty where it may be any; None where it is none.
+
+    Elements of tensors say so themselves.
+    """
+    if isinstance(target, ir.Unary) and target.op == "*":
+        value = m.eval(target.operand, env) if changes_nothing(target.operand) else Unknown("", target.span)
+    elif isinstance(target, ir.Index):
+        base = target.base
+        while isinstance(base, ir.Index):
+            base = base.base
+        plain = isinstance(base, ir.Name) or (isinstance(base, ir.Attr) and changes_nothing(base))
+        known = changes_nothing(base)
+        value = places.whole(m, base, env) if plain else m.eval(base, env) if known else Unknown("", target.span)
+    else:
+        return None
+    if isinstance(value, Unknown):
+        return ""
+    inside = isinstance(value, (Pointer, TensorVal)) and value.space == "smem"
+    pointer = value.pointer if isinstance(value, TensorVal) else value
+    return (pointer.buffer if isinstance(pointer, Pointer) else "") if inside else None
 
 
 def _read(m: Machine, expr: ir.Expr, env: Env) -> None:

@@ -1,0 +1,117 @@
+"""What a run of a kernel's roles brings to shared memory: tiles some twice and others never, or nothing at all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
+from cutecheck.rules.derive.faults import Fault
+from cutecheck.rules.derive.role_workers import is_unseen
+
+_FEW = 4  # loads, from which on they go through the tiles of a mode
+
+
+@dataclass(slots=True)
+class _Loads:
+    """Those of one thread into one buffer, with the same coordinates but along one mode at most."""
+
+    steps: list[Step] = field(default_factory=list)
+    walks: list[tuple[Along, ...]] = field(default_factory=list)
+
+
+def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
+    """A buffer gets as many tiles as a mode of its tensor has, some of them more than once, others never.
+
+    The other buffers that the thread loads to in as many steps have a mode of the same extent, in tiles of the same
+    size: so many passes go along that.
+    """
+    for thread in threads:
+        loads: dict[tuple[str, tuple[int, int]], _Loads] = defaultdict(_Loads)
+        vague: set[str] = set()
+        for step in (s for s in thread.steps if s.kind == "load"):
+            source, target = step.places
+            if source.walk is None or step.maybe or target.root == (0, 0):
+                vague.add(target.buffer)
+            else:
+                found = loads[target.buffer, target.root]
+                found.steps.append(step)
+                found.walks.append(source.walk)
+        known = {key: x for key, x in loads.items() if key[0] not in vague} if thread.complete else {}
+        for key, mine in known.items():
+            others = [x for k, x in known.items() if k != key and len(x.steps) == len(mine.steps)]
+            for mode in _modes(mine):
+                first = mine.walks[0][mode]
+                if any(_goes_along(first, x) for x in others):
+                    again = _again(mine)
+                    return Fault("unwalked", again, again.places[0])
+    return None
+
+
+def _modes(loads: _Loads) -> Iterator[int]:
+    """Modes with as many tiles as there are loads, along which alone these go on, if they do."""
+    first, count = loads.walks[0], len(loads.walks)
+    if count < _FEW or any(len(w) != len(first) or _shape(w) != _shape(first) for w in loads.walks):
+        return
+    moved = [m for m in range(len(first)) if any(w[m].start != first[m].start for w in loads.walks)]
+    for mode, along in enumerate(first):
+        starts = [w[mode].start for w in loads.walks]
+        tiles = -(-along.many // along.span)
+        if tiles != count or moved not in ([], [mode]) or len(set(starts)) == count:
+            continue
+        if len(set(starts)) == 1 or all(isinstance(n, int) and n % along.span == 0 <= n < along.many for n in starts):
+            yield mode
+
+
+def _shape(walk: tuple[Along, ...]) -> list[tuple[int, str]]:
+    return [(a.span, a.extent) for a in walk]
+
+
+def _goes_along(mine: Along, others: _Loads) -> bool:
+    """Whether other loads, in as many steps, are of a tensor with the same mode."""
+    return any(a.extent == mine.extent and a.span == mine.span for a in others.walks[0]) and mine.extent != ""
+
+
+def _again(loads: _Loads) -> Step:
+    """The first load of a tile that was loaded before."""
+    seen: set[tuple[int | str, ...]] = set()
+    for step, walk in zip(loads.steps, loads.walks, strict=True):
+        at = tuple(a.start for a in walk)
+        if at in seen:
+            return step
+        seen.add(at)
+    return loads.steps[-1]
+
+
+def never_filled(replay: Replay) -> Fault | None:
+    """Shared memory is multiplied or copied from, and no step of any thread writes a part of its variable there."""
+    if "" in replay.pointed or any(is_unseen(s) for t in replay.threads for s in t.steps):
+        return None
+    pointed = {b.rpartition("::")[2].partition(".")[0] for b in replay.pointed}
+    steps = [s for t in replay.threads for s in t.steps if s.kind in ("copy", "load", "gemm") and s.places]
+    written = [s.places[1] for s in steps if s.kind != "gemm" and len(s.places) > 1 and s.places[1].space == "smem"]
+    if any(_whole(p) is None for p in written):
+        return None
+    for step in (s for s in steps if s.kind != "load" and not s.maybe):
+        for place in step.places[-3:-1] if step.kind == "gemm" else step.places[:1]:
+            mine = _whole(place) if place.space == "smem" and place.root[0] < place.root[1] else None
+            if mine is None or place.buffer in replay.pointed or place.buffer in pointed:
+                continue
+            if not any(_meet(mine, other) for p in written if (other := _whole(p)) is not None):
+                return Fault("unfilled", step, place)
+    return None
+
+
+def _whole(place: Place) -> tuple[str, int, int] | None:
+    """The variable in shared memory, and the bits of it that the tensor with all stages has; those that it has where
+    it is not known which tensor that is."""
+    if place.whole is None:
+        return None
+    variable, before = place.whole
+    lo, hi = place.root if place.root[0] < place.root[1] else place.bits
+    return (variable, before + lo, before + hi) if lo < hi else None
+
+
+def _meet(one: tuple[str, int, int], other: tuple[str, int, int]) -> bool:
+    return one[0] == other[0] and one[1] < other[2] and other[1] < one[2]
