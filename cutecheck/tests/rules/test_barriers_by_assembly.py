@@ -124,6 +124,42 @@ def test_a_ring_of_stages(name: str, tmp_path: Path) -> None:
     assert code in found if code else not found
 
 
+ONE_PHASE = ("wait(at.phase);", "wait(0);")  # which later passes show
+LOADED = """__device__ float loaded(float const* p) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "l"(__cvta_generic_to_shared(p)));
+  return x;
+}
+"""
+WRITTEN = {
+    "a_part_is_loaded_by_assembly": (
+        ("struct Shared {", "struct Shared { alignas(128) char all[24624]; };\nstruct Parts {"),
+        ("Shared& s = *reinterpret_cast<Shared*>(memory);", "Parts& s = *reinterpret_cast<Parts*>(memory);"),
+        (READS, READS + "    out[0] = loaded(reinterpret_cast<float*>(memory) + at.index * 2048 + threadIdx.x);\n"),
+    ),
+    "a_long_loop_that_numbers_of_the_source_end": (
+        (READS, "    for (int i = 0; i < 28; ++i) copy(Read{}, ts(_, i % 4, 0, at.index), r(_, i % 4, 0));\n"),
+    ),
+    "blocks_share_the_tiles": (
+        ("ring(float const* in, float* out, int rows) {", "ring(float const* in, float* out, int* lens, int parts) {"),
+        ("int const tiles = rows / 64;", "int const all = lens[blockIdx.y] / 64, share = (all + parts - 1) / parts,\n"
+         "      first = blockIdx.x * share, tiles = min(first + share, all) - first;"),
+        ("out, int tiles)", "out, int* tiles, int parts)"),
+        ("out, tiles)", "out, tiles, parts)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_same_ring_in_other_words(name: str, tmp_path: Path) -> None:
+    text = OWN + LOADED + RING
+    for old, new in WRITTEN[name]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert not codes(tmp_path, text)
+    assert "CUT213" in codes(tmp_path, text.replace(*ONE_PHASE))
+
+
 RIGHT = """
 // memory carved by hand, addresses as numbers, parity by division; a lane waits and arrives for its warp
 __global__ void __launch_bounds__(160) carved(float const* in, float* out, int rows) {

@@ -94,7 +94,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
     for step in (s for s in node.more if s[0] == _FENCE):
         _step(m, step, node, env)  # before what the statement copies, as written
     noted = m.dialect.assembled(m, node, env)
-    for value in given if not noted else ():
+    reads = node.operations == () and not node.memory  # of a load no barrier takes notice
+    for value in given if not noted and not reads else ():
         m.recorder.assembled(value, node.span)
     if not noted and node.operations == ():
         m.dialect.leads(m, given, node.span)
