@@ -6,7 +6,12 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.model.prove import prove
+from cutecheck.rules.base import Context
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.rules.replayed import reported
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 OWN = r"""
 namespace own {
@@ -138,6 +143,7 @@ WRITTEN = {
         (READS, READS + "    out[0] = loaded(reinterpret_cast<float*>(memory) + at.index * 2048 + threadIdx.x);\n"),
     ),
     "a_long_loop_that_numbers_of_the_source_end": (
+        ("rows / 64", "rows / 192"),
         (READS, "    for (int i = 0; i < 28; ++i) copy(Read{}, ts(_, i % 4, 0, at.index), r(_, i % 4, 0));\n"),
     ),
     "blocks_share_the_tiles": (
@@ -158,6 +164,14 @@ def test_the_same_ring_in_other_words(name: str, tmp_path: Path) -> None:
         text = text.replace(old, new)
     assert not codes(tmp_path, text)
     assert "CUT213" in codes(tmp_path, text.replace(*ONE_PHASE))
+
+
+def test_a_header_with_configurations_alone_is_told_of_its_barriers(tmp_path: Path) -> None:
+    """Where a barrier is initialised no copy, load or wait need stand."""
+    (tmp_path / "own.cuh").write_text(f"#pragma once\n{PREAMBLE}" + OWN)
+    (tmp_path / "ring.cu").write_text('#include "own.cuh"\n' + RING)
+    facts = extract(ExtractRequest((tmp_path,), ("sm_90a",)))
+    assert {p.rpartition("/")[2] for p in reported(Context(facts, prove))} == {"own.cuh", "ring.cu"}
 
 
 RIGHT = """

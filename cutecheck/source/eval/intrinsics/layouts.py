@@ -100,7 +100,7 @@ def _compact_major(c: Call) -> Value:
     major = major.value if isinstance(major, ValueType) else major
     if not isinstance(major, Major):
         raise Unsupported("`compact_major` in an order that is not known")
-    return alg.compact_major(c.arg(0), *c.args[1:2], major=major)
+    return alg.compact_major(c.arg(0), c.arg(1) if len(c.args) > 1 else 1, major)
 
 
 @function("recast_layout")
