@@ -266,7 +266,7 @@ class Replayed(Rule):
             if fault.step.function == AS_VALUE:
                 return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
-            return not shown or fault.step.span.path not in _reported(context)
+            return not shown or fault.step.span.path not in reported(context)
         if fault.kind not in ("unseen", "overwritten"):
             at = [e for e in at if e.span == fault.step.span]
             return any(True for event in at for _ in self.on_event(event, context))
@@ -319,9 +319,10 @@ def _roots(spans: set[Span], call: Call, context: Context) -> set[object]:
     return {use.root for event in at for use in uses_of(event)}
 
 
-def _reported(context: Context) -> set[str]:
+def reported(context: Context) -> set[str]:
+    """Files of the program: those with configurations, copies or steps; barriers may be initialised in any of them."""
     steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait", "bulk.store"))
-    return {*(e.span.path for e in context.facts.events), *steps}
+    return {*(e.span.path for e in context.facts.events), *(s.span.path for s in context.facts.sites), *steps}
 
 
 def _related(fault: Fault, other: str) -> list[Related]:

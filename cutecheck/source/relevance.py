@@ -20,6 +20,7 @@ from typing import Any
 from cutecheck.facts import Span
 from cutecheck.records import record
 from cutecheck.source.cpp.defines import Macro
+from cutecheck.source.cpp.test_macros import TEST_MACROS
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.cpp.words import words
 from cutecheck.source.eval import ir
@@ -233,7 +234,7 @@ class Relevance:
         self._named = spelled.named
         self._meant: dict[str, list[tuple[ir.Decl, str]]] = {}
         self._paths = {f.unit.path for f in own}
-        self._macros: dict[str, _Body] = {}
+        self._macros: dict[str, _Body] = dict(_GIVEN_MACROS)
         self._asleep: dict[int, frozenset[str]] = {}
         for f in files:
             self._macros.update(f.macros)
@@ -365,6 +366,9 @@ class Relevance:
             todo += (more | made) & self._macros.keys()
             found |= more | made
         return found
+
+
+_GIVEN_MACROS = {name: _body(Macro(name, *given, "__VA_ARGS__")) for name, given in TEST_MACROS.items()}
 
 
 def is_root(decl: ir.Decl) -> bool:

@@ -100,11 +100,23 @@ def _apart(earlier: Use, use: Use) -> bool:
     if use.event.loop_depth and atom is not None and "GMMA" in atom.op:
         return True  # asynchronous, and its descriptors do not say which elements
     if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype:
-        return False
+        return _other_stage(earlier, use)
     if uniform(use) != uniform(earlier):
         return not _meet(earlier, use)  # another stage, as far as the source says
     mine, theirs = elements(use), elements(earlier)
     return mine is not None and theirs is not None and not mine & theirs
+
+
+def _other_stage(earlier: Use, use: Use) -> bool:
+    """Two views of one buffer (one is the other's transpose, say), at stages that an index chooses for each.
+
+    An index of both, or of a loop around both: that of a loop around one alone may be a part of the tile.
+    """
+    alike = (earlier.tensor.dtype, earlier.first, earlier.last) == (use.tensor.dtype, use.first, use.last)
+    places = uniform(earlier), uniform(use)
+    theirs, mine = ({v.name for v in place.variables()} for place in places)
+    chosen = theirs & mine if set(earlier.event.loops) ^ set(use.event.loops) else theirs and mine
+    return alike and places[0] != places[1] and bool(chosen) and not _meet(earlier, use)
 
 
 def _meet(earlier: Use, use: Use) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import field
 from functools import lru_cache
 
 from cutecheck.records import record
+from cutecheck.source.cpp.test_macros import TEST_MACROS
 from cutecheck.source.cpp.torch_macros import TORCH_MACROS
 
 
@@ -80,8 +81,9 @@ def predefined(name: str, arch: str) -> Macro | None:
         return None
     if name in _FIXED:
         return _FIXED[name]
-    if name in TORCH_MACROS:
-        return Macro(name, TORCH_MACROS[name][0], TORCH_MACROS[name][1], "__VA_ARGS__")
+    given = TORCH_MACROS.get(name) or TEST_MACROS.get(name)
+    if given is not None:
+        return Macro(name, *given, "__VA_ARGS__")
     if _TOOLKIT.match(name):
         return Macro(name, None, "1")
     found = _DERIVED.match(name)

@@ -15,6 +15,7 @@ from cutecheck.source.eval import losses, places, qualifiers
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env, Frame, self_of
 from cutecheck.source.eval.symbolic import symbolic_parameter
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import Closure, FuncSet, Object, Reference, TemplateRef, Value
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def walk(m: Machine, each: Made) -> None:
         fixed = env.fixed is not None and name in env.fixed
         if isinstance(held, Object):
             losses.lose(m, held, name, fn.node.span)
-        elif not fixed and not isinstance(held, (Closure, FuncSet, TemplateRef)):
+        elif not fixed and not isinstance(held, (Closure, FuncSet, TemplateRef)) and not is_type(held):
             losses.forget_cells(m, places.cells_of(env.vars, name), fn.node.span)
     this = self_of(fn.env)
     if isinstance(this, Object):

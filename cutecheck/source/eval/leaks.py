@@ -19,6 +19,7 @@ from cutecheck.source.eval.repeatable import quiet
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.slots import roots, slots
 from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     Address,
     Apart,
@@ -300,8 +301,8 @@ def _captured(fn: Closure) -> tuple[list[Value], list[Place]]:
         if at is None or at.kind not in ("block", "function"):
             continue
         value = at.vars[name]
-        if isinstance(value, Scalar) and at.fixed is not None and name in at.fixed:
-            continue  # a constant: nobody writes it
+        if is_type(value) or (isinstance(value, (Scalar, int)) and at.fixed is not None and name in at.fixed):
+            continue  # a type, or a constant: nobody writes it
         if fn.own and at is fn.env and not isinstance(value, Object):
             own.append(value)
         elif isinstance(value, Reference):

@@ -35,7 +35,10 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         return
     if tensor.dtype is None or tensor.dtype.name not in _BOOL:
         return
-    bounds, complete = conjunction(m, node.value, env)
+    said = node.value
+    while isinstance(said, ir.Binary) and said.op == "=":  # `p(i) = q(i) = ...`
+        said = said.right
+    bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
     m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
 

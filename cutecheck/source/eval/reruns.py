@@ -22,7 +22,7 @@ from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers, agree
+from cutecheck.source.eval.record.rounds import Numbers, agree, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
@@ -33,6 +33,7 @@ _MOST_FOR_TILES = 3  # that are run for what they take and leave
 _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
+_SHARES = 2  # of a work that blocks share: as many as it has tiles, each has one, whose next tile nobody sees
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _WARP = 32
 _WARPGROUP = 128
@@ -266,6 +267,13 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
+    divided = {n for f in team.found for n in shares(f.rounds.loops.values())}
+    if divided and not start.by_source:
+        few = _Team(block, dict.fromkeys(divided, _SHARES))
+        _team(m, start, few)
+        if all(few.ended) and few.all_roles and few.agrees:
+            return few.replay(m), few.cost + team.cost
+        team.cost += few.cost
     several, cost = _tiles(m, start, team, tried[:_MOST_TRIED] if start.by_source else tried)
     if several is not None:
         return several.replay(m), cost + team.cost

@@ -73,8 +73,10 @@ def each(pattern: ir.Expr, env: Env) -> Iterator[Env]:
     if not packs:
         yield env
         return
+    constant = {n for n in packs if (at := env.find_var(n)) is not None and at.kind == "template"}
     for i in range(min(len(p.items) for p in packs.values())):
         inner = Env(env, "block")
+        inner.fixed = constant or None
         for n, p in packs.items():
             inner.vars[n] = p.items[i]
         yield inner

@@ -6,7 +6,12 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.model.prove import prove
+from cutecheck.rules.base import Context
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.rules.replayed import reported
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 OWN = r"""
 namespace own {
@@ -122,6 +127,51 @@ def test_a_ring_of_stages(name: str, tmp_path: Path) -> None:
     assert old in text
     found = codes(tmp_path, text.replace(old, new) if old else text)
     assert code in found if code else not found
+
+
+ONE_PHASE = ("wait(at.phase);", "wait(0);")  # which later passes show
+LOADED = """__device__ float loaded(float const* p) {
+  float x;
+  asm volatile("ld.shared.f32 %0, [%1];" : "=f"(x) : "l"(__cvta_generic_to_shared(p)));
+  return x;
+}
+"""
+WRITTEN = {
+    "a_part_is_loaded_by_assembly": (
+        ("struct Shared {", "struct Shared { alignas(128) char all[24624]; };\nstruct Parts {"),
+        ("Shared& s = *reinterpret_cast<Shared*>(memory);", "Parts& s = *reinterpret_cast<Parts*>(memory);"),
+        (READS, READS + "    out[0] = loaded(reinterpret_cast<float*>(memory) + at.index * 2048 + threadIdx.x);\n"),
+    ),
+    "a_long_loop_that_numbers_of_the_source_end": (
+        ("rows / 64", "rows / 192"),
+        (READS, "    for (int i = 0; i < 28; ++i) copy(Read{}, ts(_, i % 4, 0, at.index), r(_, i % 4, 0));\n"),
+    ),
+    "blocks_share_the_tiles": (
+        ("ring(float const* in, float* out, int rows) {", "ring(float const* in, float* out, int* lens, int parts) {"),
+        ("int const tiles = rows / 64;", "int const all = lens[blockIdx.y] / 64, share = (all + parts - 1) / parts,\n"
+         "      first = blockIdx.x * share, tiles = min(first + share, all) - first;"),
+        ("out, int tiles)", "out, int* tiles, int parts)"),
+        ("out, tiles)", "out, tiles, parts)"),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_the_same_ring_in_other_words(name: str, tmp_path: Path) -> None:
+    text = OWN + LOADED + RING
+    for old, new in WRITTEN[name]:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert not codes(tmp_path, text)
+    assert "CUT213" in codes(tmp_path, text.replace(*ONE_PHASE))
+
+
+def test_a_header_with_configurations_alone_is_told_of_its_barriers(tmp_path: Path) -> None:
+    """Where a barrier is initialised no copy, load or wait need stand."""
+    (tmp_path / "own.cuh").write_text(f"#pragma once\n{PREAMBLE}" + OWN)
+    (tmp_path / "ring.cu").write_text('#include "own.cuh"\n' + RING)
+    facts = extract(ExtractRequest((tmp_path,), ("sm_90a",)))
+    assert {p.rpartition("/")[2] for p in reported(Context(facts, prove))} == {"own.cuh", "ring.cu"}
 
 
 RIGHT = """

@@ -194,6 +194,27 @@ UNORDERED = {
     "not_held_back_after_the_store": ("    NamedBarrier::sync(256, 4);\n", "", {"CUT216"}),
     "not_set": ("  mma.accumulate_ = GMMA::ScaleOut::Zero;\n", "", {"CUT220"}),
     "never_added": ("      mma.accumulate_ = GMMA::ScaleOut::One;\n", "", {"CUT220"}),
+    "added_by_a_chain": (
+        "      mma.accumulate_ = GMMA::ScaleOut::One;\n",
+        "      Mma other;\n      mma.accumulate_ = other.accumulate_ = GMMA::ScaleOut::One;\n"
+        "      other.accumulate_ = mma.accumulate_ = GMMA::ScaleOut::One;\n",
+        set(),
+    ),
+    "added_by_a_reference": (
+        "      mma.accumulate_ = GMMA::ScaleOut::One;\n",
+        "      auto& scale = mma.accumulate_;\n      scale = GMMA::ScaleOut::One;\n",
+        set(),
+    ),
+    "added_as_another": (
+        "      mma.accumulate_ = GMMA::ScaleOut::One;\n",
+        "      Mma other;\n      other.accumulate_ = GMMA::ScaleOut::One;\n      mma = other;\n",
+        set(),
+    ),
+    "another_is_added": (
+        "      mma.accumulate_ = GMMA::ScaleOut::One;\n",
+        "      Mma other, third;\n      other.accumulate_ = third.accumulate_ = GMMA::ScaleOut::One;\n",
+        {"CUT220"},
+    ),
     "set_in_each_pass": (
         "    warpgroup_arrive();\n",
         "    warpgroup_arrive();\n    mma.accumulate_ = GMMA::ScaleOut::Zero;\n",

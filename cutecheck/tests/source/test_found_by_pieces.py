@@ -89,6 +89,12 @@ PRINTED = {
     "flatten_to_tuple(make_shape(Int<2>{}, make_shape(3, Int<4>{})))": "(_2,3,_4)",
     "elem_scale(make_shape(2, Int<3>{}), make_shape(4, Int<5>{}))": "(8,_15)",
     "inner_product(make_shape(Int<2>{}, Int<3>{}), make_shape(Int<4>{}, Int<5>{}))": "_23",
+    "iscan(make_shape(Int<2>{}, 3), Int<1>{}, [](auto a, auto b) { return a * b; })": "(_2,6)",
+    "escan(make_shape(Int<2>{}, 3, Int<4>{}), Int<1>{}, [](auto a, auto b) { return a * b; })": "(_1,_2,6)",
+    "cute::sum(make_shape(Int<2>{}, make_shape(Int<3>{}, Int<4>{})))": "_9",
+    "make_basis_like(make_shape(2, make_shape(3, Int<4>{})))": "(_1@0,(_1@0@1,_1@1@1))",
+    "basis_get(E<1>{}, make_shape(2, Int<3>{}))": "_3",
+    "compact_major<LayoutRight>(make_shape(Int<2>{}, make_shape(Int<3>{}, Int<4>{})))": "(_12,(_4,_1))",
 }  # fmt: skip
 
 

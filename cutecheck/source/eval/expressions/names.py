@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.eval import (
     classes,
     intrinsics,
@@ -93,7 +94,8 @@ def _opaque(m: Machine, node: ir.Opaque, env: Env) -> Value:
     for step in (s for s in node.more if s[0] == _FENCE):
         _step(m, step, node, env)  # before what the statement copies, as written
     noted = m.dialect.assembled(m, node, env)
-    for value in given if not noted else ():
+    reads = node.operations == () and not node.memory  # of a load no barrier takes notice
+    for value in given if not noted and not reads else ():
         m.recorder.assembled(value, node.span)
     if not noted and node.operations == ():
         m.dialect.leads(m, given, node.span)
@@ -309,6 +311,8 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
 
 def of_base(m: Machine, node: ir.Attr, base: Value, env: Env) -> Value:
     """``base.ident``, or ``base.Owner::ident``, which is the base class's own."""
+    if node.ident == "accumulate_" and isinstance(base, TiledMMA):  # a reference or a pointer may be made of it
+        m.recorder.scaled(node.base.ident if isinstance(node.base, ir.Name) else "", base, None)
     obj = base.to if isinstance(base, ObjectPointer) else base
     if node.owner is not None and isinstance(obj, Object):
         owner = m.eval(node.owner, env)

@@ -33,7 +33,7 @@ from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member, missing
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements.assignments import assign, assign_by
+from cutecheck.source.eval.statements.assignments import assign, assign_by, noted, told
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.threads import of_shared, of_thread, short
@@ -208,12 +208,7 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
         assign(m, node.left, value, env, node.span)
         return value
     if m.dialect.by_value and repeatable.is_assignment(node):
-        cells = assign_by(m, node.left, node.op, m.eval(node.right, env), env, node.span)
-        if repeatable.quiet(node.left):
-            return m.eval(node.left, env)
-        if cells is None:
-            return Unknown("what an assignment to a place that is not followed gives", node.span)
-        return places.read(m, cells, node.span)
+        return _assigned(m, ir.Assign(node.left, node.op, node.right, node.span), env)
     m.chosen = None
     left = m.eval(node.left, env)
     before, m.chosen = m.chosen, None
@@ -230,6 +225,20 @@ def _binary(m: Machine, node: ir.Binary, env: Env) -> Value:
             kinds = ranking.operand(m, node.left, before, left, env), ranking.operand(m, node.right, last, right, env)
         m.lvalues = (args, [places.again(m, node.left, env), places.again(m, node.right, env)])
     return binary(m, node.op, left, right, node.span, args, kinds)
+
+
+def _assigned(m: Machine, node: ir.Assign, env: Env) -> Value:
+    """An assignment in an expression, and what it gives: what is assigned to."""
+    value = m.eval(node.value, env)
+    noted(m, node, env)
+    cells = assign_by(m, node.target, node.op, value, env, node.span)
+    given: Value = Unknown("what an assignment to a place that is not followed gives", node.span)
+    if repeatable.quiet(node.target):
+        given = m.eval(node.target, env)
+    elif cells is not None:
+        given = places.read(m, cells, node.span)
+    told(m, node, value, env)
+    return given
 
 
 def _own_comma(m: Machine, left: Value, right: Value) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from cutecheck.facts import Unknown
 from cutecheck.model import inttuple as it
+from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.constants import CUDA, STD, Constant, truth_constant
+from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tuples import NOTHING, applied, unwalked
 from cutecheck.source.eval.values import Scalar, TraitType, Value, ValueType, constant
@@ -31,6 +33,20 @@ def _fold(c: Call) -> Value:
     for item in items:
         value = applied(c, f, [value, item])
     return value
+
+
+@function("iscan", "escan", tolerant=True)
+def _scan(c: Call) -> Value:
+    """``f(v, t0), f(f(v, t0), t1), ...``, or what each of them is made of: ``v, f(v, t0), ...``."""
+    t, f = c.arg(0), c.args[-1]
+    if not isinstance(t, tuple):
+        return unwalked(c, f, t if isinstance(t, Unknown) else Unknown(f"`{c.name}` of what is no tuple", c.span))
+    value, out = c.arg(1), []
+    for at, item in enumerate(t):
+        out.append(value)
+        if c.name == "iscan" or at + 1 < len(t):
+            value = c.m.dialect.to_model(applied(c, f, [value, item]))
+    return tuple(out) if c.name == "escan" else (*out[1:], value)
 
 
 def _answer(value: Value) -> Value:
@@ -142,3 +158,31 @@ def _inner_product(c: Call) -> Value:
     if len(c.args) != 2:
         raise Unsupported("`inner_product` of iterators is not followed")
     return it.inner_product(*c.args)
+
+
+@function("sum")
+def _sum(c: Call) -> Value:
+    """All integers of a tuple; a sum of anything else (a program's tensors, say) is none of CuTe's."""
+    if len(c.args) != 1 or not isinstance(c.arg(0), (tuple, int, Dyn, Sym)):
+        raise Unsupported("`sum` of something that is no tuple of integers")
+    leaves = it.flatten_to_tuple(c.arg(0)) if isinstance(c.arg(0), tuple) else (c.arg(0),)
+    value: Int = 0
+    for leaf in leaves:
+        value = value + it.integer(leaf)
+    return value
+
+
+@function("make_basis_like")
+def _make_basis_like(c: Call) -> Value:
+    return it.basis_like(c.arg(0))
+
+
+@function("basis_get")
+def _basis_get(c: Call) -> Value:
+    """What an element of a basis takes of a tuple; what is none takes all of it."""
+    basis, value = c.args
+    for i in basis.path if isinstance(basis, ScaledBasis) else ():
+        if not isinstance(value, tuple) or i >= len(value):
+            raise Unsupported("`basis_get` of an element that is not there")
+        value = value[i]
+    return value

@@ -11,10 +11,10 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.constants import truth_constant
 from cutecheck.model.ints import CuteError, Dyn, Sym
-from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle
+from cutecheck.model.layout import ComposedLayout, Layout, Major, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.values import Scalar, Slice, TensorVal, Value
+from cutecheck.source.eval.values import Scalar, Slice, TensorVal, Value, ValueType
 
 LAYOUTS = (Layout, ComposedLayout)
 
@@ -91,6 +91,16 @@ for _name in (
     "product", "product_each", "product_like", "coalesce_x",
 ):  # fmt: skip
     function(_name)(_plain(_name))
+
+
+@function("compact_major")
+def _compact_major(c: Call) -> Value:
+    """``compact_major<LayoutRight>(shape)``: strides of a compact layout, in that order."""
+    major = c.targs[0] if c.targs else None
+    major = major.value if isinstance(major, ValueType) else major
+    if not isinstance(major, Major):
+        raise Unsupported("`compact_major` in an order that is not known")
+    return alg.compact_major(c.arg(0), c.arg(1) if len(c.args) > 1 else 1, major)
 
 
 @function("recast_layout")

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from math import lcm
 
-from cutecheck.model.expr import Expr, Var
+from cutecheck.model.expr import Expr, Var, atom_expr
 from cutecheck.source.eval.record.past import INDEX
 
 Numbers = dict[str, int]
@@ -104,6 +104,11 @@ class Rounds:
             for v, by in divided(condition):
                 self.divisors[v] = lcm(self.divisors.get(v, 1), by)
 
+    def constant(self) -> bool:
+        """No number of the run says how often the innermost loop has run so far: each run of it is as long."""
+        passes = self._open[-1][1] if self._open else []
+        return not any(run_time(e) for one in passes for e in one)
+
     def enough(self, node: int, passes: int) -> bool:
         """More tiles tell nothing new, each of them having steps of its own."""
         return passes > OUTER + 1 and node in self.loops and self.loops[node].around
@@ -140,6 +145,22 @@ def divided(e: Expr, by: int = 1) -> tuple[tuple[Var, int], ...]:
             for a in atom.args:
                 found += divided(a, within)
     return tuple(found)
+
+
+def shares(loops: Iterable[Loop]) -> frozenset[str]:
+    """The run-time numbers that others are divided by where loops with steps ask for another pass: of splits, say."""
+    return frozenset(n for x in loops if x.eventful for one in x.asked for e in one for n in _alone(e))
+
+
+def _alone(e: Expr) -> Iterator[str]:
+    """Those that stand alone behind a division of a run-time number."""
+    for atom in (a for monomial, _ in e.terms for a in monomial if not isinstance(a, Var)):
+        by = atom.args[-1].variables() if atom.kind == "div" else ()
+        alone = len(by) == 1 and atom.args[-1] == atom_expr(by[0])
+        if alone and not by[0].name.startswith((*INDEX, GRID, MEMORY)) and run_time(atom.args[0]) - {by[0].name}:
+            yield by[0].name
+        for part in atom.args:
+            yield from _alone(part)
 
 
 def constant(e: Expr) -> int | None:

@@ -9,6 +9,7 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Int
+from cutecheck.model.tiled import TiledMMA
 from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates, slots, writes
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
@@ -106,20 +107,38 @@ def _part(m: Machine, obj: Object, name: str, span: Span) -> Value:
 @runs(ir.Assign)
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     value = m.eval(node.value, env)
+    noted(m, node, env)
+    state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
+    cells = assign_by(m, node.target, node.op, value, env, node.span)
+    told(m, node, value, env)
+    if state is not None and cells is not None and len(cells) == 1:
+        observed.keep(m, *cells[0], state)
+    return Done.NORMAL
+
+
+def noted(m: Machine, node: ir.Assign, env: Env) -> None:
+    """What facts have of an assignment, also of one in an expression: ``a(i) = b(i) = x``."""
     predicates.note(m, node, env)
     _stored(m, node, env)
     shared_elements.reads(m, node.value, env)
     if node.op != "=":
         shared_elements.reads(m, node.target, env)
     shared_elements.stores(m, node.target, env)
-    if isinstance(node.target, ir.Attr) and node.target.ident == "accumulate_" and m.dialect.by_value:
-        of = node.target.base
+
+
+def told(m: Machine, node: ir.Assign, value: Value, env: Env) -> None:
+    """Whether an MMA's products are added, once it is assigned to: ``mma.accumulate_ = ...`` or ``mma = other``."""
+    target = node.target
+    if not m.dialect.by_value:
+        return
+    if isinstance(target, ir.Attr) and target.ident == "accumulate_":
+        of = target.base
         m.recorder.scaled(of.ident if isinstance(of, ir.Name) else "", m.eval(of, env), value)
-    state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
-    cells = assign_by(m, node.target, node.op, value, env, node.span)
-    if state is not None and cells is not None and len(cells) == 1:
-        observed.keep(m, *cells[0], state)
-    return Done.NORMAL
+    elif isinstance(target, ir.Name) and isinstance(value, TiledMMA):
+        replay, frame = m.recorder.acts(), m.recorder.frame
+        if replay is not None and frame is not None and value in replay.scalable:
+            adds = replay.adds(frame, node.value.ident, value) if isinstance(node.value, ir.Name) else None
+            replay.scales(frame, target.ident, value, None if replay.under else adds)
 
 
 def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span: Span) -> places.Cells | None:

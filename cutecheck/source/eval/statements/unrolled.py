@@ -6,8 +6,9 @@ from contextlib import nullcontext
 
 from cutecheck.source.eval import conversions, ir, leaks
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Rounds
-from cutecheck.source.eval.record.running import FEW, PASSES
+from cutecheck.source.eval.record.running import FEW, MORE_PASSES, PASSES
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.enumerated import Enumerated
@@ -45,7 +46,11 @@ def _one_by_one(
         """A run pass by pass has met no step in a loop that only its body ends."""
         return replay is not None and is_endless(node) and len(replay.steps) == known_steps
 
-    for _ in range(most + 1):
+    counts = rounds is not None and steps is None and not is_endless(node) and node.step is not None
+    for _ in range((max(most, MORE_PASSES) if counts else most) + 1):
+        if _ > most and rounds is not None and not rounds.constant():
+            _given_up(node, replay, rounds, idle())
+            break
         if steps is not None and m.budget.used - begin > steps:
             break
         if _ > FEW and replay is not None and id(node) in replay.endless and idle():
@@ -78,14 +83,19 @@ def _one_by_one(
         if node.step is not None:
             m.run(node.step, env)
     else:
-        if replay is not None:
-            replay.long = True
-            if idle():  # nor will it have one for a thread of another role
-                replay.endless.add(id(node))
-        if rounds is not None:
-            rounds.too_long(id(node))
+        _given_up(node, replay, rounds, idle())
     m.journal.undo(mark)
     return None
+
+
+def _given_up(node: ir.Loop, replay: Replaying | None, rounds: Rounds | None, idle: bool) -> None:
+    """A loop has more passes than are run."""
+    if replay is not None:
+        replay.long = True
+        if idle:  # nor will it have one for a thread of another role
+            replay.endless.add(id(node))
+    if rounds is not None:
+        rounds.too_long(id(node))
 
 
 def counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
