@@ -129,6 +129,7 @@ def kernel(mma: cute.TiledMma):
     holder = cutlass.memory.SmemAllocator().allocate(4)
     cute.arch.alloc_tmem(COLUMNS, holder)
     acc = mma.make_fragment_C(cute.append(mma.partition_shape_C((128, 256)), STAGES))
+    cute.arch.dealloc_tmem(cute.arch.retrieve_tmem_ptr(cutlass.Float32, 16, holder), COLUMNS)
 
 @cute.jit
 def host():

@@ -140,8 +140,13 @@ class Reads:
         return Leftovers(left, read, (*unset, *empty))
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
-        """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first."""
+        """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.
+
+        A kernel that copies to none shows how shared memory is read.
+        """
         told: set[str] = set()
+        if not self.fills:
+            return
         for (way, buffer), use in self.loaded.items():
             if buffer in told or buffer in self.given or self._is_taken(buffer) or not use.tensor.span.is_python:
                 continue
