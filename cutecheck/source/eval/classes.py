@@ -162,6 +162,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
     for owner, decl in fields(m, obj.cls):
         if decl.name == name:
             value: Value
+            mark = m.journal.mark()
             if obj.pointer is not None:
                 from cutecheck.source.eval.memory import member_view
 
@@ -195,7 +196,8 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
             if type(obj.fields) is Apart and isinstance(value, Object) and value.pointer is None:
                 value.fields = Apart(value.fields)
             ages.age(value, obj)
-            obj.fields[name] = value  # what it held from the start: no write that an undo takes back
+            m.journal.keep(mark)  # what it held from the start, and all that this is made of: no undo takes it back
+            obj.fields[name] = value
             return value
     return Unknown(f"`{obj.cls.name}` has no data member `{name}` in the tree", span)
 
