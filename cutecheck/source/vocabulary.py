@@ -25,7 +25,8 @@ _EVERYDAY = words(
     "abs addressof assert exit forward fprintf printf get max memset min move ref cref size sleep srand syncthreads "
     "swap launder thread block print fill clear prefetch transform ispow2 gcd lcm shape stride layout tensor tile_size "
     "tile_shape as_tensor make_view unwrap front back find_if any_of all_of none_of wrap fold inner_product tuple_cat "
-    "sum insert remove replace_front replace_back apply visit invoke for_each replace malloc calloc realloc aligned_alloc"
+    "insert remove replace_front replace_back apply visit invoke for_each replace malloc calloc realloc aligned_alloc "
+    "sum"
 )
 # CuTe's where its namespace is open: others have functions of these names
 COMMON = words(

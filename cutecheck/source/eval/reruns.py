@@ -41,6 +41,7 @@ _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_ROLES = 10  # that do something
 _MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
+_MOST_IN_VAIN = 2  # runs, after which no other roles are run
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -187,6 +188,7 @@ class _Team:
     roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
     all_roles: bool = False
     cost: int = 0
+    in_vain: int = 0  # long runs that came to no end
 
     def run(self, m: Machine, start: Start, thread: int) -> Replaying:
         made = Replaying(
@@ -197,6 +199,7 @@ class _Team:
         self.found.append(running)
         self.ended.append(complete)
         self.cost += running.cost
+        self.in_vain += not complete and running.cost > _COSTLY
         return running
 
     def role(self, m: Machine, thread: int) -> int | None:
@@ -313,7 +316,7 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
 def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
-    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES:
+    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES and team.in_vain < _MOST_IN_VAIN:
         running = team.run(m, start, left[0])
         tried = several_tiles(running) if asks else []
         if tried:
