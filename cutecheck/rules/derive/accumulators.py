@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from cutecheck.facts.replayed import Place, Step
 from cutecheck.rules.derive.faults import Kind
 
-_Wrong = tuple[Kind, Place, Step | None]
+_Wrong = tuple[Kind, Step, Place, Step | None]  # what is wrong with which step, of what, and the other step
 
 
 _SLICES = 3  # of one operand: two may be the halves of numbers of more bits
@@ -24,9 +24,10 @@ class Accumulators:
         self.groups: list[dict[str, Step]] = []  # that are not waited for
         self.trusts = True  # no loop that is not run may have set any
         # what each slice of an operand of the products in a sum was multiplied with, since the thread last waited
-        self.pairs: dict[tuple[object, ...], tuple[set[int], dict[int, Step]]] = {}
+        self.pairs: dict[tuple[object, ...], tuple[dict[int, Place], dict[int, Step]]] = {}
         self.orders = False  # the thread has come to a fence of WGMMAs
-        self.touched: dict[str, Step] = {}  # registers that it has used itself since the last one, and where
+        # registers that it has used itself since the last one, and where
+        self.touched: dict[tuple[str, object], Step] = {}
 
     def waited(self) -> None:
         """Other threads may have used what is in tensor memory, and may have filled shared memory anew."""
@@ -42,6 +43,7 @@ class Accumulators:
             self.groups.append(self.open)
             self.open = {}
         elif step.function == "warpgroup_wait":
+            yield from self._unpaired()
             left = step.number or 0
             self.groups = self.groups[len(self.groups) - left :] if left else []
         elif step.kind == "copy":
@@ -67,17 +69,18 @@ class Accumulators:
             self.orders = True
             self.touched.clear()
         elif step.kind not in ("gemm", "made", "barrier", "named", "load", "drain", "call"):
-            self.touched.update({p.buffer: step for p in step.places if p.space == "rmem" and p.buffer})
+            self.touched.update({(p.buffer, p.offset): step for p in step.places if p.space == "rmem" and p.buffer})
 
-    def _unordered(self, places: list[Place]) -> Iterator[_Wrong]:
+    def _unordered(self, step: Step, places: list[Place]) -> Iterator[_Wrong]:
         """Registers of a WGMMA that the thread has used since the last fence."""
         for place in places:
-            if self.orders and place.space == "rmem" and place.buffer in self.touched:
-                yield "unordered", place, self.touched[place.buffer]
+            at = place.buffer, place.offset  # another slice may be filled for a product that is yet to be ordered
+            if self.orders and place.space == "rmem" and at in self.touched:
+                yield "unordered", step, place, self.touched[at]
                 return
 
-    def _unpaired(self, step: Step, c: Place) -> Iterator[_Wrong]:
-        """Always one slice of an operand is multiplied with several of the other's, all of one tensor, in one sum."""
+    def _paired(self, step: Step, c: Place) -> None:
+        """Which slices of shared memory are multiplied with which in one sum."""
         if step.adds is not True:
             self.pairs = {k: v for k, v in self.pairs.items() if k[0] != (c.buffer, c.offset)}
         a, b = step.places[-3:-1]
@@ -85,30 +88,38 @@ class Accumulators:
             if one.space != "smem" or not other.buffer:
                 continue  # registers may be filled anew
             key = (c.buffer, c.offset), one.buffer, one.root, other.buffer, other.root, step.span
-            mine, theirs = self.pairs.setdefault(key, (set(), {}))
-            mine.add(one.offset)
+            mine, theirs = self.pairs.setdefault(key, ({}, {}))
+            mine.setdefault(one.offset, one)
             theirs.setdefault(other.offset, step)
-            if len(mine) == 1 and len(theirs) == _SLICES:
-                yield "unpaired", one, next(iter(theirs.values()))
-                return
+
+    def _unpaired(self) -> Iterator[_Wrong]:
+        """Always one slice of an operand was multiplied with several of the other's, all of one tensor, in one sum.
+
+        Asked when the products are waited for: each part of a number may be multiplied with all parts of another.
+        """
+        wrong = [(m, t) for m, t in self.pairs.values() if len(m) == 1 and len(t) >= _SLICES]
+        self.pairs.clear()
+        for mine, theirs in wrong[:1]:
+            first, *_, last = theirs.values()
+            yield "unpaired", last, next(iter(mine.values())), first
 
     def _product(self, step: Step) -> Iterator[_Wrong]:
         *_, a, _, c = step.places
         at = step.places[0] if len(step.places) == 4 else c
         if step.asynchronous and step.function == "wgmma":
-            yield from self._unordered([a, at])
+            yield from self._unordered(step, [a, at])
         yield from self._used(step, [a] if a.space == "rmem" else [])
         if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
         if step.asynchronous and step.function == "wgmma":
-            yield from self._unpaired(step, at)
+            self._paired(step, at)
         key = at.buffer, at.offset
         open_to_others = at.space == "tmem" and self.stored
         known = at.buffer in self.set or not self.trusts or open_to_others
         if step.asynchronous and step.adds is True and not known:
-            yield "unset", at, None
+            yield "unset", step, at, None
         if step.asynchronous and step.adds is False and key in self.sums:
-            yield "replaced", at, self.sums[key]
+            yield "replaced", step, at, self.sums[key]
         self.set.add(at.buffer)
         if step.asynchronous:
             self.sums[key] = step
@@ -119,7 +130,7 @@ class Accumulators:
         for place in places:
             running = next((g[place.buffer] for g in (*self.groups, self.open) if place.buffer in g), None)
             if running is not None and place.space == "rmem":
-                yield "unfinished", place, running
+                yield "unfinished", step, place, running
             for key in [k for k in self.sums if k[0] == place.buffer]:
                 del self.sums[key]
 

@@ -192,8 +192,8 @@ class _Block:
             unfenced = self.proxies.does(me, w.clock, step)
             if unfenced is not None and self.sure and not step.maybe:
                 self._note("unflushed" if step.kind == "drain" else "unfenced", step, *unfenced, 0)
-        for kind, place, other in w.sums.does(step):
-            self._note(kind, step, place, other, 0)
+        for kind, at, place, other in w.sums.does(step):
+            self._note(kind, at, place, other, 0)
         if step.kind == "load":
             self._load(me, w, step)
         elif step.kind != "drain":

@@ -30,6 +30,11 @@ SLICES = (
     "      for (int i = 0; i < size<2>(tCrA); ++i)\n"
     "        gemm(mma, tCrA(_, _, i, read.index()), tCrB(_, _, %s, read.index()), acc);\n"
 )
+PARTS = (
+    "      for (int i = 0; i < size<2>(tCrA); ++i)\n"
+    "        for (int j = 0; j < size<2>(tCrA); ++j)\n"
+    "          gemm(mma, tCrA(_, _, i, read.index()), tCrB(_, _, j, read.index()), acc);\n"
+)
 ACQUIRE = "        pipe.producer_acquire(state);\n"
 READS = "    cutlass::PipelineState<kStages> read;\n"
 ONCE = """        if (k == 0) {
@@ -92,6 +97,7 @@ CASES = {
     ),
     "slices": ([(GEMM, SLICES % "i")], ""),
     "one slice": ([(GEMM, SLICES % "0")], "CUT218"),
+    "each with each": ([(GEMM, PARTS)], ""),
     # one more stage is acquired than is loaded: nobody waits for it, or the consumer does
     "acquired for the end": ([LAST], ""),
     "acquired and not loaded": ([(CONSUMES, CONSUMES.replace("k_tiles", "k_tiles + 1")), LAST], "CUT217"),

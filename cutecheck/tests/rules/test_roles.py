@@ -251,10 +251,10 @@ def test_tensor_memory_that_other_threads_may_use(adds: bool, stored: bool, wait
     a, b, c = (Place(name, span, space, name, 0) for name, space in (("a", "smem"), ("b", "smem"), ("c", "tmem")))
     product = Step("gemm", span, "", "umma", None, (a, b, c), True, False, None, adds)
     sums = Accumulators(stored)
-    found = [kind for kind, _, _ in sums.does(product)]
+    found = [kind for kind, *_ in sums.does(product)]
     if waited:
         sums.waited()
-    assert found + [kind for kind, _, _ in sums.does(product)] == kinds
+    assert found + [kind for kind, *_ in sums.does(product)] == kinds
 
 
 # Shared memory rounded up, two warpgroups that give stages back by one arrival of each, at the block of the cluster
