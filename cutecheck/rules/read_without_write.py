@@ -41,7 +41,8 @@ class ReadWithoutWrite(Replayed):
         store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
         (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to
         their end: a fragment that a copy or product reads is written somewhere in the kernel, and in Python shared
-        memory, too. Of kernels that are run by role: what copies and products read of shared memory some role writes.
+        memory, too, where the kernel copies to any. Of kernels that are run by role: what copies and products read of
+        shared memory some role writes.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
