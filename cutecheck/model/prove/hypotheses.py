@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from cutecheck.model import ints
 from cutecheck.model.expr import Domain
@@ -35,6 +36,13 @@ def satisfiable(obligation: Obligation, options: Options) -> bool | None:
     from cutecheck.model.prove.engines.integers import hypotheses_satisfiable
 
     return hypotheses_satisfiable(obligation, options)
+
+
+def others_met(whole: Obligation, less: Obligation, options: Options) -> bool | None:
+    """Some values meet the hypotheses of ``whole`` that ``less`` has left out; None when not decided."""
+    kept = set(less.hypotheses)
+    others = tuple(h for h in whole.hypotheses if h not in kept)
+    return satisfiable(replace(whole, objects=(), hypotheses=others), options)
 
 
 def _apart(hypotheses: tuple[Condition, ...]) -> Iterator[tuple[list[str], list[Condition]]]:

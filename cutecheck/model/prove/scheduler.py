@@ -18,12 +18,14 @@ from cutecheck.model.prove.domains import (
     opaque_names,
     per_thread,
     variable_domains,
+    without_others,
 )
 from cutecheck.model.prove.engines import brute
-from cutecheck.model.prove.hypotheses import follows_from_one, satisfiable
+from cutecheck.model.prove.hypotheses import follows_from_one, others_met, satisfiable
 from cutecheck.model.prove.instances import at, finite_parameters, instances
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.model.prove.replay import replayed
+from cutecheck.model.prove.small import in_small_numbers
 
 Engine = Callable[[Obligation, Options], Answer]
 
@@ -55,6 +57,7 @@ _ENGINES: dict[type[object], tuple[tuple[str, str, str], ...]] = {
 
 WORST = "z3-bv worst"  # the run that shows that no instruction costs more than the one shown
 _MEASURED = ("wavefronts", "ideal", "excess")
+_NONE_MEET = "no parameters meet the hypotheses"
 _INSTANCES = 64  # finite parameter combinations that are answered one by one
 
 
@@ -63,7 +66,23 @@ def engine_names() -> tuple[str, ...]:
 
 
 def prove(obligation: Obligation, options: Options = Options()) -> Outcome:  # noqa: B008 - frozen
-    """Answer an obligation. Never raises for what is merely unknown; the reason is in the outcome."""
+    """Answer an obligation. Never raises for what is merely unknown; the reason is in the outcome.
+
+    Hypotheses about other numbers than those of the goal are only asked whether something meets them.
+    """
+    less = without_others(obligation)
+    if less is obligation:
+        return _asked(obligation, options)
+    met = others_met(obligation, less, options)
+    if met is False:
+        return Outcome(obligation, Verdict.VACUOUS, reason=_NONE_MEET)
+    outcome = _asked(less, options)
+    if met is None and outcome.verdict is not Verdict.PROVED:
+        return _asked(obligation, options)
+    return replace(outcome, obligation=obligation)
+
+
+def _asked(obligation: Obligation, options: Options) -> Outcome:
     if options.cache is None:
         return _answer(obligation, options)
     asked = canonical(obligation)
@@ -144,7 +163,7 @@ def _combine(obligation: Obligation, options: Options, runs: list[EngineRun], an
     if fails:
         return _worst(_refutation(base, obligation, fails), answers, options)
     if satisfiable(obligation, options) is False:
-        return replace(base, verdict=Verdict.VACUOUS, reason="no parameters meet the hypotheses")
+        return replace(base, verdict=Verdict.VACUOUS, reason=_NONE_MEET)
     reasons = _merged(*((a.detail,) for a in answers if a.answer == "unknown" and a.detail))
     if base.number("excess"):
         return replace(base, verdict=Verdict.DISAGREE, reason="an access that holds has excess wavefronts")
@@ -178,6 +197,7 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
     for answer in shown:
         witness = replayed(obligation, answer)
         if witness is not None and _confirms(witness, answer):
+            witness = in_small_numbers(obligation, answer, witness)
             return replace(base, verdict=Verdict.REFUTED, witness=witness, measure=answer.measure or _numbers(witness))
         if witness is not None:
             return replace(base, verdict=Verdict.DISAGREE, witness=witness, reason="replay measures other numbers")
@@ -188,6 +208,7 @@ def _refutation(base: Outcome, obligation: Obligation, fails: list[Answer]) -> O
             values = tuple(sorted({**dict(answer.values), **dict(completed.values)}.items()))
             witness = replayed(obligation, replace(completed, values=values))
             if witness is not None:
+                witness = in_small_numbers(obligation, replace(completed, values=values), witness)
                 return replace(base, verdict=Verdict.REFUTED, witness=witness, measure=completed.measure)
         elif completed.answer == "unknown":
             return replace(base, reason=f"fails for {_text(answer.values)}, no counterexample found there")

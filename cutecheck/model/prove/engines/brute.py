@@ -16,7 +16,7 @@ from cutecheck.model.inttuple import leaves
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
-from cutecheck.model.prove.domains import condition_value, meets, size_of, variable_domains, without_others
+from cutecheck.model.prove.domains import condition_value, meets, size_of, variable_domains
 from cutecheck.model.prove.engines import brute_memory
 from cutecheck.model.prove.engines.concrete import (
     LIMIT,
@@ -37,27 +37,7 @@ _SAMPLED = 1 << 13  # offsets evaluated for parameter values of an infinite spac
 
 
 def run(obligation: Obligation, options: Options) -> Answer:
-    """Check every parameter value; fails with the first violation, smallest values first (banks: the costliest).
-
-    What holds without the hypotheses that are about other numbers holds with them.
-    """
-    less = without_others(obligation)
-    if less is not obligation and None not in map(size_of, _free(less).values()):
-        answer = _run(less)
-        if answer.answer == "holds":
-            return answer
-    return _run(obligation)
-
-
-def _free(obligation: Obligation) -> dict[str, Domain]:
-    """What the variables may be; the thread's index is bound by the check itself."""
-    domains, payload = variable_domains(obligation), obligation.objects
-    if isinstance(payload, (p.BankAccess, p.GmemSectors)):
-        domains[payload.thread] = Domain(0, 0)
-    return domains
-
-
-def _run(obligation: Obligation) -> Answer:
+    """Check every parameter value; fails with the first violation, smallest values first (banks: the costliest)."""
     domains, payload = _free(obligation), obligation.objects
     sizes = [size_of(d) for d in domains.values()]
     finite = all(s is not None for s in sizes) and math.prod(s or 0 for s in sizes) <= LIMIT
@@ -92,6 +72,14 @@ def _run(obligation: Obligation) -> Answer:
     if not finite:
         return unknown("infinite parameters: brute force cannot prove")
     return Answer("holds", measure=measure)
+
+
+def _free(obligation: Obligation) -> dict[str, Domain]:
+    """What the variables may be; the thread's index is bound by the check itself."""
+    domains, payload = variable_domains(obligation), obligation.objects
+    if isinstance(payload, (p.BankAccess, p.GmemSectors)):
+        domains[payload.thread] = Domain(0, 0)
+    return domains
 
 
 def _coverage(c: p.Coverage, values: Values) -> Checked:

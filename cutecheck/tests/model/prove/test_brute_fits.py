@@ -11,7 +11,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Condition, Int, Rel, Sym
 from cutecheck.model.layout import Layout
-from cutecheck.model.prove import Options, make_obligation
+from cutecheck.model.prove import Options, Verdict, make_obligation, prove
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.domains import first_values
 from cutecheck.model.prove.engines import brute
@@ -71,4 +71,5 @@ def test_the_index_of_a_thread_is_bound_by_the_check() -> None:
     thread, other = ex.var(p.THREAD, Domain(0)), ex.var("n", Domain(0))
     access = p.BankAccess("ld", Bits(32), Bits(32), ex.add(thread, ex.mul(ex.const(32), X)), 32)
     stated = Condition(Rel.LE, ex.const(1), other)
-    assert brute.run(make_obligation(access, hypotheses=[stated]), Options()).answer == "holds"
+    outcome = prove(make_obligation(access, hypotheses=[stated]))
+    assert outcome.verdict is Verdict.PROVED and all(run.answer == "holds" for run in outcome.runs)
