@@ -10,6 +10,7 @@ from typing import Literal
 
 from cutecheck.facts import Event, Facts, Site, SiteStatus, SourceError
 from cutecheck.findings import Finding
+from cutecheck.model.prove.contracts import statable
 from cutecheck.model.prove.obligation import Outcome, Verdict
 from cutecheck.model.version import REFERENCE
 from cutecheck.records import record
@@ -51,7 +52,9 @@ class Report:
 class Summary:
     """The counts of the summary line. Sites, events and findings are distinct places, whatever their instantiations.
 
-    ``assumptions`` are those of all decided obligations by kind, with how many obligations rest on each.
+    ``assumptions`` are those of all decided obligations by kind, with how many obligations rest on each. ``contracts``
+    are conditions that nothing in the source states, by how many obligations want them; ``under_contract`` obligations
+    hold where all of theirs are met.
     """
 
     files: int
@@ -69,6 +72,8 @@ class Summary:
     preexisting: int = 0
     fixed: int = 0
     assumptions: tuple[tuple[str, int], ...] = ()
+    contracts: tuple[tuple[str, int], ...] = ()
+    under_contract: int = 0
     notes: tuple[str, ...] = ()  # which CuTe was followed where it is not the reference, and what the run says else
 
     def status(self, name: str) -> int:
@@ -107,6 +112,7 @@ def summarise(report: Report) -> Summary:
     verdicts = Counter(o.verdict.value for o in report.outcomes)
     severities = Counter(s for _, _, s in {(f.code, f.span, f.severity) for f in report.findings})
     silenced = Counter(by for by, _, _ in {(s.by, s.finding.code, s.finding.span) for s in report.suppressed})
+    wanted = [conditions for o in report.outcomes if (conditions := statable(o))]
     return Summary(
         files=facts.files,
         files_with_cute=facts.files_with_cute,
@@ -123,6 +129,8 @@ def summarise(report: Report) -> Summary:
         preexisting=silenced["diff-base"],
         fixed=len({(f.code, f.span) for f in report.fixed}),
         assumptions=assumed(report.outcomes),
+        contracts=_most_frequent(Counter(c for conditions in wanted for c in conditions)),
+        under_contract=len(wanted),
         notes=_notes(facts),
     )
 
@@ -148,4 +156,8 @@ def assumed(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
             for pattern, kind in _KINDS:
                 texts = {match.expand(kind) if (match := pattern.fullmatch(t)) else t for t in texts}
             counts.update(texts)
+    return _most_frequent(counts)
+
+
+def _most_frequent(counts: Counter[str]) -> tuple[tuple[str, int], ...]:
     return tuple(sorted(counts.items(), key=lambda item: (-item[1], item[0])))

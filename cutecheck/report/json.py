@@ -147,6 +147,8 @@ def summary_json(report: Report) -> dict[str, Any]:
         "errors": summary.errors,
         "not_verified": summary.not_verified,
         "assumptions": dict(summary.assumptions),
+        "under_contract": summary.under_contract,
+        "contracts": dict(summary.contracts),
         "budget": report.budget,
     }
 

@@ -8,7 +8,7 @@ from cutecheck.report.text import safe
 
 _OPTIONAL = (Verdict.ASSUMED, Verdict.VACUOUS, Verdict.NOT_APPLICABLE, Verdict.DISAGREE)
 
-_ASSUMPTIONS = 4  # kinds that the line names
+_SHOWN = 4  # assumptions, and contracts, that a line names
 
 
 def plural(count: int, noun: str) -> str:
@@ -38,12 +38,29 @@ def summary_lines(summary: Summary, unknown: str = "warn") -> list[str]:
     lines = ["; ".join(parts)]
     lines += map(safe, summary.notes)
     if summary.assumptions:
-        shown = [f"{text} ({count})" for text, count in summary.assumptions[:_ASSUMPTIONS]]
-        left = len(summary.assumptions) - len(shown)
-        lines.append(f"assuming: {', '.join(shown)}{f' and {left} more' if left else ''} (--show-proofs: where)")
+        lines.append(f"assuming: {_first(summary.assumptions)} (--show-proofs: where)")
     if unknown != "ignore" and summary.not_verified:
-        lines.append(f"not fully verified: {summary.not_verified} unknown")
+        lines.append(f"not fully verified: {summary.not_verified} unknown{_contracts(summary)}")
     return lines
+
+
+def _contracts(summary: Summary) -> str:
+    """What would settle some of the unknown obligations, and where to state it."""
+    if not summary.contracts:
+        return ""
+    hold = "holds" if summary.under_contract == 1 else "hold"
+    wanted = _first(summary.contracts)
+    return (
+        f"; {summary.under_contract} of them {hold} under contracts that nothing in the source states: {wanted} "
+        "(key `assume`)"
+    )
+
+
+def _first(counted: tuple[tuple[str, int], ...]) -> str:
+    """The most frequent texts with their counts, and how many others there are."""
+    left = len(counted) - _SHOWN
+    texts = ", ".join(f"{text} ({count})" for text, count in counted[:_SHOWN])
+    return f"{texts} and {left} more" if left > 0 else texts
 
 
 def extraction_line(summary: Summary) -> str:

@@ -11,11 +11,12 @@ from cutecheck.model import expr as ex
 from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.contracts import contract_of
 from cutecheck.model.prove.properties import Holds
 from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import bits_to_bytes
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.contracts import contract_of, open_variables, prove_or_contract, too_weak
+from cutecheck.rules.derive.contracts import open_variables, prove_or_contract, too_weak
 from cutecheck.rules.derive.vectors import leaves
 from cutecheck.rules.tma_box import tensor_map_of
 

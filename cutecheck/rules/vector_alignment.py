@@ -8,10 +8,11 @@ from cutecheck.facts import Event, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.model.prove import Verdict
+from cutecheck.model.prove.contracts import contract_of
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import SMEM_BASE, Access, accesses
 from cutecheck.rules.derive.alignment import alignment_outcome
-from cutecheck.rules.derive.contracts import contract_of, too_weak
+from cutecheck.rules.derive.contracts import too_weak
 from cutecheck.rules.derive.vectors import plain
 
 

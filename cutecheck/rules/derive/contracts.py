@@ -11,8 +11,9 @@ from cutecheck.facts import Hypothesis
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
-from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict
+from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, contracts
 from cutecheck.model.prove.canonical import canonical, renamed, restated
+from cutecheck.model.prove.contracts import contract_of
 from cutecheck.model.prove.domains import per_thread, variable_domains, with_step
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
@@ -85,17 +86,11 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
             replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=())
         )
     stated = re.sub(r"[#~]+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
-    reason = f"holds if {stated}, which nothing in the source states"
+    reason = contracts.reason(stated)
     runs = renamed(runs, asked.names)
     return context.record(
         replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=(), runs=runs)
     )
-
-
-def contract_of(outcome: Outcome) -> str:
-    """The contract that an outcome of :func:`prove_or_contract` names; empty for none."""
-    found = re.match(r"holds if (.*), which nothing in the source states$", outcome.reason)
-    return found[1] if found is not None and outcome.verdict is Verdict.UNKNOWN else ""
 
 
 def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:

@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 from cutecheck.facts import Facts, Site, SourceError, Span, Unknown
 from cutecheck.findings import Finding, Related
+from cutecheck.model.prove import contracts
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict, Witness
 from cutecheck.report import concise, full, terminal
 from cutecheck.report.data import Report, summarise
 from cutecheck.report.json import check_json
 from cutecheck.report.snippet import Line, Mark, snippet
+from cutecheck.report.summary import summary_lines
 from cutecheck.report.text import safe, width
 
 SOURCE = ["using L = Layout<_8>;", "int a;", "int b;", "int c;", "\tcopy(t, s, d);"]
@@ -89,6 +91,24 @@ def test_summary_counts_distinct_sites_and_says_what_is_not_verified() -> None:
     assert "3 sites found, 1 resolved, 1 partly resolved, 0 symbolic, 1 unknown, 0 unbound" in rendered[-2]
     assert "1 obligation: 0 proved, 0 refuted, 1 unknown" in rendered[-2]
     assert "not fully verified" not in "\n".join(concise.render(Report(facts, outcomes=(outcome,)), "ignore"))
+
+
+def test_the_summary_names_contracts_that_would_settle_what_is_unknown() -> None:
+    def under(contract: str, verdict: Verdict = Verdict.UNKNOWN) -> Outcome:
+        return Outcome(Obligation("o", "vector-aligned", (), None), verdict, reason=contracts.reason(contract))
+
+    outcomes = (
+        *(under("params.lda % 8 == 0 and params.n % 8 == 0"), under("params.lda % 8 == 0")),
+        *(under("params.lda % 8 == 0 and the two branches of ?: % 4 == 0"), under("k % 8 == 0", Verdict.VACUOUS)),
+    )
+    summary = summarise(Report(Facts(), outcomes=outcomes))
+    assert (summary.under_contract, summary.contracts) == (2, (("params.lda % 8 == 0", 2), ("params.n % 8 == 0", 1)))
+    assert summary_lines(summary)[-1] == (
+        "not fully verified: 4 unknown; 2 of them hold under contracts that nothing in the source states: "
+        "params.lda % 8 == 0 (2), params.n % 8 == 0 (1) (key `assume`)"
+    )
+    many = tuple(under(f"n{i} % 8 == 0") for i in range(6))
+    assert "n3 % 8 == 0 (1) and 2 more (key" in summary_lines(summarise(Report(Facts(), outcomes=many)))[-1]
 
 
 def test_show_proofs_lists_scope_assumptions_and_reason() -> None:

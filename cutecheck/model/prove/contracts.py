@@ -1,0 +1,29 @@
+"""What an unknown outcome says of the contracts under which its goal holds."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.model.prove.obligation import Outcome, Verdict
+
+_REASON = "holds if {}, which nothing in the source states"
+_NAMED = re.compile(_REASON.format("(.*)"))
+_AND = " and "
+_STATABLE = re.compile(r"[A-Za-z_][\w.:]* % \d+ == 0")
+
+
+def reason(contract: str) -> str:
+    """The reason of an outcome that is unknown for want of this contract."""
+    return _REASON.format(contract)
+
+
+def contract_of(outcome: Outcome) -> str:
+    """The contract that an outcome names, its conditions joined by ``and``; empty for none."""
+    found = _NAMED.fullmatch(outcome.reason)
+    return found[1] if found is not None and outcome.verdict is Verdict.UNKNOWN else ""
+
+
+def statable(outcome: Outcome) -> tuple[str, ...]:
+    """The conditions of an outcome's contract where each is about a name of the source, so that it can be stated."""
+    conditions = tuple(contract_of(outcome).split(_AND))
+    return conditions if all(map(_STATABLE.fullmatch, conditions)) else ()
