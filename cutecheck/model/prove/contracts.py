@@ -9,12 +9,18 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 _REASON = "holds if {}, which nothing in the source states"
 _NAMED = re.compile(_REASON.format("(.*)"))
 _AND = " and "
-_STATABLE = re.compile(r"[A-Za-z_][\w.:]* % \d+ == 0")
+_IN_SOURCE = r"[A-Za-z_][\w.:]*"
+_STATABLE = re.compile(_IN_SOURCE + r" % \d+ == 0")
 
 
 def reason(contract: str) -> str:
     """The reason of an outcome that is unknown for want of this contract."""
     return _REASON.format(contract)
+
+
+def in_source(variable: str) -> bool:
+    """Whether the source has a name for a variable, so that a contract can be stated of it."""
+    return re.fullmatch(_IN_SOURCE, variable) is not None
 
 
 def contract_of(outcome: Outcome) -> str:

@@ -13,7 +13,7 @@ from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, contracts
 from cutecheck.model.prove.canonical import canonical, renamed, restated
-from cutecheck.model.prove.contracts import contract_of
+from cutecheck.model.prove.contracts import contract_of, in_source
 from cutecheck.model.prove.domains import per_thread, variable_domains, with_step
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
@@ -117,14 +117,16 @@ def _named(name: str, contract: str) -> bool:
 
 
 def _contract(obligation: Obligation, variables: list[Var], divisor: int, context: Context) -> Contract | None:
-    """Multiples that make it hold, as few and as weak as one by one can be had: indices and extents before strides.
+    """Multiples that make it hold, as few and as weak as one by one can be had.
+
+    What the source has no name for is left out first, then indices and extents, then strides.
 
     No conditions where it is not known whether it holds under all of them; None where it does not.
     """
     given = obligation.hypotheses
     halved = _quotients(obligation)
     needed = [
-        c for v in sorted(variables, key=_is_stride)
+        c for v in sorted(variables, key=lambda v: (in_source(v.name), _is_stride(v)))
         if (c := Condition(Rel.DIVIDES, ex.const(divisor * halved.get(v.name, 1)), ex.var(v.name, v.domain)))
         not in given
     ]  # fmt: skip

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Dyn, Int, Sym, Typed
+from cutecheck.model.expr import Domain, Expr, Var
+from cutecheck.model.ints import Dyn, Sym, Typed
 from cutecheck.model.prove.domains import PER_THREAD, per_thread
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.tuples import Elements, Vector, like
@@ -30,8 +30,7 @@ if TYPE_CHECKING:
 _THREAD = "threadIdx."
 _NUMBER = re.compile(r"[#~](\d+)")
 _MODEL = "cutecheck.model."
-_LARGEST = 256  # with those of the operations in it
-_LONGEST = 64  # terms of a run-time number; twice what kernels have, and loops in loops multiply them without end
+_LARGEST = 256  # letters of a text that is kept as it is
 
 
 def varies(value: Any) -> bool:
@@ -139,23 +138,6 @@ def uniform(value: Value, name: str = "") -> Value:
 
 
 @lru_cache(maxsize=1 << 16)
-def _size(e: Expr) -> int:
-    """Terms, with those of the operations in them."""
-    inside = (a for monomial, _ in e.terms for atom in monomial if isinstance(atom, Op) for a in atom.args)
-    return len(e.terms) + sum(map(_size, inside))
-
-
-def short(m: Machine, number: Int, name: str) -> Int:
-    """The number itself, or one that is not known where its expression is longer than any that proofs can use.
-
-    What divides it, and whether threads differ in it, holds of that one as well.
-    """
-    if not isinstance(number, (Dyn, Sym)) or (len(number.expr.terms) <= _LONGEST and _size(number.expr) <= _LARGEST):
-        return number
-    step = ex.divisor(number.expr)
-    return some(m, name, ex.Domain(step=step) if step > 1 else ex.ANY, varies(number))
-
-
 def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     """Whether threads of a warp may answer a condition differently, judged by its value or else by what it is made of.
 

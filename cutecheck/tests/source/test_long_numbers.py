@@ -7,7 +7,8 @@ from math import gcd
 
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, as_expr
-from cutecheck.source.eval.threads import short, varies
+from cutecheck.source.eval.factors import short
+from cutecheck.source.eval.threads import varies
 from cutecheck.source.evaluate import machine
 from cutecheck.source.extract import ExtractRequest, extract
 
@@ -32,6 +33,19 @@ def test_a_long_number_keeps_what_divides_it_and_whether_threads_differ() -> Non
     lane = as_expr(short(m, own, "x"))
     assert ex.divisor(lane) == gcd(24, 16)
     assert varies(lane)
+
+
+def test_a_long_number_keeps_the_strides_that_it_is_made_of() -> None:
+    """``row * (24 * v0 + ...) + lda * (...) + 5``: of the sums no more is known than their divisors."""
+    row, lda = ex.var("row"), ex.var("lda")
+    whole = ex.add(ex.add(ex.mul(row, _sum(50, 24).expr), ex.mul(lda, _sum(50, 6).expr)), ex.const(5))
+    left = as_expr(short(machine(), Dyn(whole), "x"))
+    assert len(left.terms) == 3 and left.evaluate({v.name: 0 for v in left.variables()}) == 5
+    for stride, step in ((row, 24), (lda, 6)):
+        (times,) = {v for monomial, _ in left.terms for v in monomial if stride.variables()[0] in monomial} - {
+            *stride.variables()
+        }
+        assert times.domain.step == step and not varies(left)
 
 
 def test_sums_of_products_in_nested_loops_are_judged_by_what_divides_them(tmp_path) -> None:  # type: ignore[no-untyped-def]

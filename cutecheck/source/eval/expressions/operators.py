@@ -28,6 +28,7 @@ from cutecheck.source.eval import (
     writes,
 )
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.factors import short
 from cutecheck.source.eval.intrinsics import pipeline
 from cutecheck.source.eval.intrinsics.tuples import COORDINATES
 from cutecheck.source.eval.lookup import member, missing
@@ -36,7 +37,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.assignments import assign, assign_by, noted, told
 from cutecheck.source.eval.statements.branches import alternatives, perhaps
 from cutecheck.source.eval.statements.joins import join
-from cutecheck.source.eval.threads import of_shared, of_thread, short
+from cutecheck.source.eval.threads import of_shared, of_thread
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,

@@ -13,6 +13,7 @@ from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.chosen import OneOf, one_of
+from cutecheck.source.eval.factors import by_factors
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
@@ -112,9 +113,14 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     """
     name = what.strip("`") or "join"
     if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
+        first, other = as_expr(a), as_expr(b)
         either_of = isinstance(a, int) and isinstance(b, int)
-        domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(as_expr(a), as_expr(b))
-        return some(m, name, domain, True)
+        domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(first, other)
+        if domain != ex.ANY:
+            return some(m, name, domain, True)
+        if _longer(_PARTS, first, other):
+            return _either_sum(m, name, first, other, domain, span, True)
+        return Dyn(ex.add(other, ex.mul(some(m, name, Domain(0, 1), True).expr, ex.sub(first, other))))
     domain = hull(as_expr(a), as_expr(b))
     open_ = domain == ex.ANY and not isinstance(a, int) and not isinstance(b, int) and not _strangers(m, a, b)
     if varies(a) or varies(b) or open_:
@@ -126,7 +132,7 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
             return lost(m, name, domain, apart_already)
         most = _PARTS if not apart_already or (m.dialect.by_value and m.recorder.on_host()) else _PARTS * 40
         if _longer(most, first, other):
-            return some(m, name, domain, apart_already)
+            return _either_sum(m, name, first, other, domain, span, varying)
         apart = ex.sub(first, other)
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
             return Dyn(ex.add(other, m.fresh(name, hull(ex.const(0), apart)).expr))
@@ -136,6 +142,17 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _either_sum(m: Machine, name: str, a: Expr, b: Expr, domain: Domain, span: Span, varying: bool) -> Dyn:
+    """What may be either of two values that are too long to be told."""
+    split = by_factors(m, name, (a, b), varying) if domain == ex.ANY else None
+    if split is None or _longer(_PARTS, *split[1]):
+        return some(m, name, domain, varying or varies(a) or varies(b))
+    total, rests = split
+    one, other = (e.constant if e.constant is not None else Dyn(e) for e in rests)
+    rest = one if _same(one, other) else cover(m, one, other, name, span, False, varying)
+    return Dyn(ex.add(total, as_expr(rest)))
 
 
 def _strangers(m: Machine, a: Any, b: Any) -> bool:

@@ -15,9 +15,10 @@ from cutecheck.model.expr.arithmetic import build
 from cutecheck.model.expr.ranges import atom_divisor
 from cutecheck.model.expr.terms import Atom, Monomial, Op, Var
 from cutecheck.model.ints import Dyn, Int, as_expr
+from cutecheck.source.eval.factors import short
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
-from cutecheck.source.eval.threads import is_lost, is_shared, lost, short, some, untracked, varies
+from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies
 from cutecheck.source.eval.values import Scalar
 
 if TYPE_CHECKING:
