@@ -141,6 +141,7 @@ def _notes(facts: Facts) -> tuple[str, ...]:
     return (*other, *facts.notes)
 
 
+_PLAIN = re.compile(r"(?<=\w)[#~]\??\d+")  # the ends of names that keep variables apart
 _KINDS = (
     (re.compile(r".* uniform in a warp"), "indices of loops and blocks are uniform in a warp"),
     (re.compile(r"`.*` starts at a multiple of (\d+) bytes"), r"tensors start at a multiple of \1 bytes"),
@@ -155,7 +156,7 @@ def assumed(outcomes: Iterable[Outcome]) -> tuple[tuple[str, int], ...]:
             texts = {*outcome.obligation.assumptions, *outcome.assumptions}
             for pattern, kind in _KINDS:
                 texts = {match.expand(kind) if (match := pattern.fullmatch(t)) else t for t in texts}
-            counts.update(texts)
+            counts.update(_PLAIN.sub("", t) for t in texts)
     return _most_frequent(counts)
 
 

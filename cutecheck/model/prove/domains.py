@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from math import gcd, lcm
 
-from cutecheck.model.expr import Domain, Expr, Var
+from cutecheck.model.expr import Domain, Expr, Var, const, sub
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.obligation import FiniteSet, Multiple, Obligation, ParamDomain
 from cutecheck.records import field_names
@@ -58,8 +58,8 @@ def variable_domains(obligation: Obligation) -> dict[str, Domain]:
     """Domain of every named variable of the payload and hypotheses, sorted by name.
 
     A parameter's domain replaces the variable's own. A hypothesis ``n divides v`` or ``n divides 2 * v``
-    raises the step of ``v``, and ``v <= n`` or ``v < n`` bounds it, where ``v`` is a plain variable. Variables that
-    are equal have one domain.
+    raises the step of ``v``, and ``v + m <= n`` or ``v + m < n`` bounds it, where ``v`` is a plain variable. Variables
+    that are equal have one domain.
     """
     found: dict[str, Domain] = {}
     for e in expressions((obligation.objects, obligation.hypotheses)):
@@ -121,24 +121,33 @@ def _lone_variable(e: Expr) -> tuple[str | None, int]:
     return None, 1
 
 
+def _moved_variable(e: Expr) -> tuple[str | None, int]:
+    """The variable that an expression is a sum of with a constant, and the constant; None for any other."""
+    constant = sum(factor for monomial, factor in e.terms if not monomial)
+    name, times = _lone_variable(e if not constant else sub(e, const(constant)))
+    return (name if times == 1 else None), constant
+
+
 def _narrow(found: dict[str, Domain], c: Condition) -> None:
     left, right = c.lhs.constant, c.rhs.constant
     name, times = _lone_variable(c.rhs)
     if name in found and left is not None and c.rel is Rel.DIVIDES and left > 0:  # of `2 * v`, too
         found[name] = with_step(found[name], left // gcd(left, times))
-    elif name in found and left is not None and times == 1:
+        return
+    name, more = _moved_variable(c.rhs)
+    if name in found and left is not None:
         d = found[name]
         if c.rel in (Rel.LE, Rel.LT):
-            found[name] = clip(d, lo=left + (c.rel is Rel.LT))
+            found[name] = clip(d, lo=left - more + (c.rel is Rel.LT))
         elif c.rel is Rel.EQ:
-            found[name] = _only(d, left)
-    name, times = _lone_variable(c.lhs)
-    if name in found and right is not None and times == 1:
+            found[name] = _only(d, left - more)
+    name, more = _moved_variable(c.lhs)
+    if name in found and right is not None:
         d = found[name]
         if c.rel in (Rel.LE, Rel.LT):
-            found[name] = clip(d, hi=right - (c.rel is Rel.LT))
+            found[name] = clip(d, hi=right - more - (c.rel is Rel.LT))
         elif c.rel is Rel.EQ:
-            found[name] = _only(d, right)
+            found[name] = _only(d, right - more)
 
 
 def _only(d: Domain, value: int) -> Domain:

@@ -111,6 +111,16 @@ def test_the_summary_names_contracts_that_would_settle_what_is_unknown() -> None
     assert "n3 % 8 == 0 (1) and 2 more (key" in summary_lines(summarise(Report(Facts(), outcomes=many)))[-1]
 
 
+def test_assumptions_of_one_name_are_one_kind() -> None:
+    outcomes = [
+        Outcome(
+            Obligation("o", "coalesced", (), None, assumptions=(f"N#{i} is a multiple of 128 bytes",)), Verdict.PROVED
+        )
+        for i in (12, 59)
+    ]
+    assert summarise(Report(Facts(), outcomes=tuple(outcomes))).assumptions == (("N is a multiple of 128 bytes", 2),)
+
+
 def test_show_proofs_lists_scope_assumptions_and_reason() -> None:
     outcome = Outcome(
         Obligation("o", "coverage", (), None, assumptions=("x",)), Verdict.PROVED, scope="all 128 threads",

@@ -310,3 +310,17 @@ def test_a_row_of_packed_elements_is_known_to_two_engines() -> None:
     payload = p.GmemSectors(32, 128, ex.add(row, ex.mul(ex.op("mod", t, ex.const(2)), ex.const(4))), 128)
     assert ask(payload, hypotheses=(Condition(Rel.DIVIDES, ex.const(64), k),)).verdict is Verdict.PROVED
     assert ask(payload, hypotheses=(Condition(Rel.DIVIDES, ex.const(4), k),)).verdict is not Verdict.PROVED
+
+
+@pytest.mark.parametrize("more", [0, 7, -7])
+def test_a_sum_with_a_constant_bounds_its_variable(more: int) -> None:
+    v, moved = ex.var("v"), ex.add(ex.var("v"), ex.const(more))
+    goal = p.Holds((Condition(Rel.LE, ex.const(0), v),))
+
+    def found(*given: Condition) -> ex.Domain:
+        return variable_domains(make_obligation(goal, hypotheses=given))["v"]
+
+    for rel, one, other in ((Rel.LE, 3, 20), (Rel.LT, 2, 21)):
+        both = (Condition(rel, ex.const(one), moved), Condition(rel, moved, ex.const(other)))
+        assert found(*both) == ex.Domain(3 - more, 20 - more)
+    assert found(Condition(Rel.EQ, moved, ex.const(9))).bounds() == (9 - more, 9 - more)
