@@ -83,7 +83,8 @@ template <class T> cudaError_t cudaFuncSetAttribute(T*, cudaFuncAttribute, int) 
 template <class K, class... B> cudaError_t cudaLaunchKernelEx(cudaLaunchConfig_t const*, K* k, B&&... b) {
   k(b...); return cudaSuccess; }
 template <class... T> void __threadfence(T...) {}
-template <class T> T min(T a, T b) { return a < b ? a : b; } template <class T> T max(T a, T b) { return a < b ? b : a; }
+template <class T> T min(T a, T b) { return a < b ? a : b; }
+template <class T> T max(T a, T b) { return a < b ? b : a; }
 inline void __trap() {} inline unsigned __activemask() { return 0; }
 inline unsigned __cvta_generic_to_shared(void const*) { return 0; }
 """

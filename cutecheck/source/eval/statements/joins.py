@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
@@ -111,6 +113,9 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     a multiple of what divides a difference that is the same in all.
     """
     name = what.strip("`") or "join"
+    if not (isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))) and (shared := _factors(as_expr(a), as_expr(b))):
+        rests = (Dyn(_without(as_expr(v), shared)) for v in (a, b))
+        return Dyn(ex.mul(_product(shared), as_expr(cover(m, *rests, what, span, static, varying))))
     if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
         either_of = isinstance(a, int) and isinstance(b, int)
         domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(as_expr(a), as_expr(b))
@@ -136,6 +141,31 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _factors(*values: Expr) -> tuple[Var, ...]:
+    """The variables, the same in all threads, that every term of the values has as a factor: `row * ld` or 0 is a
+    multiple of `ld`, of which something may be known."""
+    terms = [monomial for v in values for monomial, _ in v.terms]
+    if not terms:
+        return ()
+    own = dict.fromkeys(a for a in terms[0] if isinstance(a, Var) and not varies(Dyn(ex.atom_expr(a))))
+    return tuple(a for a in own if all(a in monomial for monomial in terms))
+
+
+def _product(factors: Sequence[Var]) -> Expr:
+    return reduce(ex.mul, map(ex.atom_expr, factors))
+
+
+def _without(value: Expr, factors: Sequence[Var]) -> Expr:
+    """What is left of a value that is a multiple of these."""
+    rest = ex.const(0)
+    for monomial, c in value.terms:
+        left = list(monomial)
+        for f in factors:
+            left.remove(f)
+        rest = ex.add(rest, reduce(ex.mul, map(ex.atom_expr, left), ex.const(c)))
+    return rest
 
 
 def _strangers(m: Machine, a: Any, b: Any) -> bool:
