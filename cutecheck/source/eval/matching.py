@@ -212,6 +212,10 @@ def match(
     if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
         rest = without(value, pattern.kind) if strict else value
         return False if rest is None else match(m, pattern.inner, rest, names, env, around, strict)
+    if isinstance(pattern, ir.TypeMod) and (of := _function(pattern)) is not None:
+        from cutecheck.source.eval.function_types import match_function
+
+        return match_function(m, of, value, names, env)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
         return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around, strict)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
@@ -241,6 +245,12 @@ def match(
         known = class_arguments.is_settled(wanted) and class_arguments.is_settled(value)
         return wanted is value if known or wanted.cls is not value.cls else None
     return same_type(wanted, value) or related(m, wanted, value)
+
+
+def _function(pattern: ir.TypeMod) -> ir.TypeMod | None:
+    """The type of a function, or of a pointer to one."""
+    bare = pattern.inner if pattern.kind == "ptr" else pattern
+    return bare if isinstance(bare, ir.TypeMod) and bare.kind == "function" else None
 
 
 def _typed_alike(m: Machine, p: object, value: Value, names: dict[str, Any], env: Env) -> bool:
