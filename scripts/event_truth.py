@@ -78,6 +78,13 @@ inline float __int2float_rn(int) { return 0; } inline float __logf(float x) { re
 inline float __expf(float x) { return x; } inline float __frcp_rn(float x) { return x; }
 inline int __float2int_rn(float) { return 0; } inline int __float2int_rz(float) { return 0; }
 inline long long clock64() { return 0; }
+inline unsigned __byte_perm(unsigned a, unsigned, unsigned) { return a; }
+template <class T> cudaError_t cudaFuncSetAttribute(T*, cudaFuncAttribute, int) { return cudaSuccess; }
+template <class K, class... B> cudaError_t cudaLaunchKernelEx(cudaLaunchConfig_t const*, K* k, B&&... b) {
+  k(b...); return cudaSuccess; }
+template <class... T> void __threadfence(T...) {}
+template <class T> T min(T a, T b) { return a < b ? a : b; }
+template <class T> T max(T a, T b) { return a < b ? b : a; }
 inline void __trap() {} inline unsigned __activemask() { return 0; }
 inline unsigned __cvta_generic_to_shared(void const*) { return 0; }
 """
@@ -356,7 +363,7 @@ def main() -> int:
         copied = folder / "tree"
         shutil.copytree(root, copied, ignore=shutil.ignore_patterns(".git"))
         for file in copied.rglob("*"):
-            if file.suffix in (".cu", ".cuh", ".h", ".hpp"):
+            if file.suffix in (".cu", ".cuh", ".h", ".hpp", ".inl"):
                 text = file.read_text(errors="replace")
                 file.write_text(_LAUNCH.sub(lambda m: "\n" * m[0].count("\n"), text))
         for folder_ in options.include:
@@ -379,7 +386,7 @@ def main() -> int:
         settings = Settings(
             arch=(f"sm_{options.arch}",), include=tuple(map(str, options.include)), compile_commands="none"
         )
-        headers_of = [f for f in root.rglob("*") if f.suffix in (".h", ".hpp", ".cuh")]
+        headers_of = [f for f in root.rglob("*") if f.suffix in (".h", ".hpp", ".cuh", ".inl")]
         own = [p for p in dict.fromkeys(Path(path) for path, _ in every) if p.is_relative_to(copied)]
         theirs = [p.relative_to(headers) for p in dict.fromkeys(Path(path) for path, _ in every) if p not in own]
         facts = extract_facts(

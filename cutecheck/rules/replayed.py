@@ -266,7 +266,7 @@ class Replayed(Rule):
             if fault.step.function == AS_VALUE:
                 return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
-            return not shown or fault.step.span.path not in reported(context)
+            return not shown or not _is_of_program(fault, context)
         if fault.kind not in ("unseen", "overwritten"):
             at = [e for e in at if e.span == fault.step.span]
             return any(True for event in at for _ in self.on_event(event, context))
@@ -323,6 +323,14 @@ def reported(context: Context) -> set[str]:
     """Files of the program: those with configurations, copies or steps; barriers may be initialised in any of them."""
     steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait", "bulk.store"))
     return {*(e.span.path for e in context.facts.events), *(s.span.path for s in context.facts.sites), *steps}
+
+
+def _is_of_program(fault: Fault, context: Context) -> bool:
+    """The place is in a file of the program, or a loop over the registers of a product that is: of a header without
+    anything else of CuTe, a softmax, say. Loops of libraries name no registers."""
+    known = reported(context)
+    product = fault.other is not None and fault.other.span.path in known
+    return fault.step.span.path in known or (fault.kind == "unfinished" and fault.step.function == "loop" and product)
 
 
 def _related(fault: Fault, other: str) -> list[Related]:

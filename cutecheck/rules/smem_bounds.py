@@ -18,6 +18,8 @@ from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, static_layout
 from cutecheck.rules.derive.coordinates import open_limits
+from cutecheck.rules.derive.element_ends import element_behind
+from cutecheck.rules.derive.elements import is_element
 from cutecheck.rules.derive.ends import always_beyond
 from cutecheck.rules.derive.guards import inner, leaves_out_blocks, selects_threads
 from cutecheck.rules.derive.lanes import neighbours
@@ -39,7 +41,8 @@ class SmemOutOfBounds(Replayed):
         or a stage behind the end of the array, and none reads a tile of which a part has been overwritten by a tensor
         that lies half over its own; so are kernels without loops where two tensors lie so. No single element is read
         that threads have stored, and another tensor's copy has overwritten since, of an array that starts elsewhere
-        than that tensor and has another type.
+        than that tensor and has another type. Of single elements (``partial[warp]``): that of each thread, in the first
+        pass of the loops around, lies in the array, where all conditions around are on the thread's index.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -108,6 +111,19 @@ class SmemOutOfBounds(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        behind = element_behind(call, context) if is_element(call) else None
+        if behind is not None:
+            name = f"`{behind.buffer.name}`" if behind.buffer.name else "its array"
+            ends = f"launched with {behind.size} bytes" if behind.launched else f"{behind.size} bytes here"
+            yield self.finding(
+                call.span,
+                f"thread {behind.thread} accesses element {behind.index} of {name}, which has {behind.elements} "
+                f"elements ({behind.size} bytes)" + (" by the launch" if behind.launched else ""),
+                label=f"{behind.elements} elements allocated",
+                help="allocate an element for each thread that comes here, or let fewer threads come",
+                related=[Related(behind.buffer.span, ends)],
+                enclosing=call.enclosing, arch=call.arch,
+            )  # fmt: skip
         lost = overwritten(call, context)
         if lost is not None:
             yield self.finding(

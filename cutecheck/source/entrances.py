@@ -19,6 +19,7 @@ from cutecheck.source.relevance import Relevance, Words
 
 _LAUNCHES = frozenset({
     "kernel_launch", "launch_kernel_on_cluster", "cudaLaunchKernel", "cudaLaunchKernelEx", "cudaLaunchKernelExC",
+    "cudaLaunchCooperativeKernel",
 })  # fmt: skip
 _HANDED_ON = {"device_kernel", "launch"}  # a kernel as an argument, which what sets its attributes gets as well
 _NO_HOST = frozenset({"device", "kernel", "deleted", "defaulted"})

@@ -92,7 +92,7 @@ def unheld_access(access: Access, context: Context) -> tuple[Access, bool] | Non
     Of a read what stored it, of a store what read it; and whether that was in the pass before of a loop around both.
     """
     at = access.at
-    threads = _threads(at, context)
+    threads = block_of(at, context)
     kernel = _kernels(context).get((at.kernel, at.arch))
     if threads is None or threads <= _WARP or threads > LARGEST_BLOCK or kernel is None:
         return None
@@ -240,7 +240,7 @@ def _expr(tensor: TensorFact) -> Expr:
     return as_expr(tensor.offset)  # type: ignore[arg-type]
 
 
-def _threads(call: Call | Event, context: Context) -> int | None:
+def block_of(call: Call | Event, context: Context) -> int | None:
     """Threads of the kernel's block, where all its launches say the same."""
     sizes = {x.block_threads for x in context.index.launches_of.get(call.kernel, []) if x.arch == call.arch}
     found = {None if s is None else known_value(s) for s in sizes}

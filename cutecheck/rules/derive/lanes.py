@@ -187,10 +187,15 @@ def _answer(value: Expr, thread: int) -> bool | None:
         if comparison.label in _JOINS:
             answers = [_answer(side, thread) for side in comparison.args]
             return None if None in answers else _JOINS[comparison.label](answers)
-        left, right = (side.evaluate({THREAD: thread}) for side in comparison.args)
+        left, right = (_number(side, thread) for side in comparison.args)
     except (KeyError, ValueError, ZeroDivisionError, NotImplementedError):
         return None
-    return condition_value(_VALUES[comparison.label][0], left, right)
+    return None if left is None or right is None else condition_value(_VALUES[comparison.label][0], left, right)
+
+
+def _number(value: Expr, thread: int) -> int | None:
+    """One side of a comparison, which may be a condition itself: ``!leader`` asks whether one is 0."""
+    return value.evaluate({THREAD: thread}) if _comparison(value) is None else _answer(value, thread)
 
 
 _JOINS = {"both": all, "either": any}

@@ -24,7 +24,7 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.ancestry import NAMED, ends_never, named_bases
 from cutecheck.source.eval.chosen import OneOf
-from cutecheck.source.eval.fitting import decayed, fitted
+from cutecheck.source.eval.fitting import decayed, fitted, of_nothing
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import any_of, symbolic
@@ -238,7 +238,7 @@ def of_any_time(m: Machine, value: Object, name: str) -> Object:
 def default_value(m: Machine, type_: Value, span: Span) -> Value:
     """``T{}``."""
     if isinstance(type_, ValueType):
-        return type_.value
+        return of_nothing(m, type_.value, span)
     if isinstance(type_, ScalarType):
         return Scalar(0 if _integral(type_.dtype) else None, type_.dtype.name)
     if isinstance(type_, ClassInst):

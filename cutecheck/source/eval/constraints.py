@@ -6,7 +6,7 @@ Each answer is True, False, or None where it is not known.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval import classes, conversions, ir, spelled
 from cutecheck.source.eval.intrinsics.registry import CONCEPTS
+from cutecheck.source.eval.mentions import mentions, parts_in
 from cutecheck.source.eval.qualified import note, qualify
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.symbolic import symbolic
@@ -34,6 +35,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_ENABLE_IF = ("enable_if", "enable_if_t")
 _NOT_OF_NUMBERS = "is known of a scalar"
 # of what a trait gives, too, which stands for the trait: that has `type` and `value`
 _OF_TYPES = re.compile(r"no member `(?!type`|value`)\w+` is known of (?:ScalarType|PtrType)$")
@@ -131,6 +133,42 @@ def _not_formed(why: Unknown) -> bool:
     """What is not known is no more than nothing: a member that a complete class or a number does not have."""
     of_numbers = _NOT_OF_NUMBERS in why.reason or _OF_TYPES.match(why.reason) is not None
     return classes.NO_MEMBER in why.reason or of_numbers or TAKES_OTHERS in why.reason
+
+
+def formed(m: Machine, tparams: Sequence[ir.TParam], given: Collection[str], env: Env) -> bool | None:
+    """Whether the types of a template's parameters, and the defaults of those that are not ``given``, are there for
+    these arguments: ``class = typename T::tag``."""
+    answer: bool | None = True
+    names = tuple(p.name for p in tparams if p.name)
+    for p in tparams:
+        default = None if p.name and p.name in given else p.default
+        for node in (p.type if p.kind == "value" else None, default):
+            if node is None or isinstance(node, ir.Auto) or not mentions(node, names):
+                continue
+            with m.recorder.unevaluated(), m.journal.forgetting():
+                value = m.eval(node, env)
+            if isinstance(value, Unknown):
+                if _not_formed(value):
+                    return False
+                answer = None
+    return answer
+
+
+def asks(m: Machine, t: ir.Expr, env: Env) -> bool:
+    """A type that not all arguments have: ``enable_if_t<...>``, also by an alias of the program's."""
+    key = ("asks", id(t))
+    if key not in m.functions:
+        m.functions[key] = False  # of an alias that leads to itself
+        m.functions[key] = mentions(t, _ENABLE_IF) or any(_asks(m, node, env) for node in parts_in(t))
+    return bool(m.functions[key])
+
+
+def _asks(m: Machine, node: object, env: Env) -> bool:
+    if not isinstance(node, (ir.Name, ir.Scoped)) or node.targs is None:
+        return False
+    named = m.eval(replace(node, targs=None), env)
+    entry = named.entries[0] if isinstance(named, TemplateRef) and named.entries else None
+    return entry is not None and isinstance(entry.decl, ir.Alias) and asks(m, entry.decl.target, entry.env)
 
 
 def valid(m: Machine, nodes: Sequence[ir.Requirement | None], env: Env) -> bool | None:

@@ -12,19 +12,38 @@ from cutecheck.model.basis import Underscore
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.tuples import Pair
+from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tuples import Pair, like
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import ArrayType, CuteOp, Pointer, PtrType, Scalar, ScalarType, Value, is_zero, null
 
 _NOWHERE = Span("", 1, 1, 1, 1)
+_MADE = (ClassInst, EnumRef)
 _STATELESS = (int, Sym, Swizzle, Underscore, CuteOp)
+
+
+def of_nothing(m: Machine, template: Value, span: Span) -> Value:
+    """``T{}`` of a CuTe value's type: the value itself; a tuple has of the other types in it (``std::tuple<Config>{}``)
+    one object each."""
+    from cutecheck.source.eval import classes
+
+    if isinstance(template, (*_MADE, PtrType)):
+        return classes.construct(m, template, [], [], span)
+    if isinstance(template, tuple) and any(isinstance(t, (*_MADE, PtrType, tuple)) for t in template):
+        return like(template, (of_nothing(m, t, span) for t in template))
+    return template
 
 
 def fitted(m: Machine, target: Value, value: Value) -> Value:
     """``value``, a braced list or another value, as one of the type of ``target``; itself where that is not known."""
     if isinstance(target, tuple):
         return _tuple(m, target, value)
+    if isinstance(target, _MADE) and isinstance(value, tuple):
+        from cutecheck.source.eval import classes
+
+        return of_nothing(m, target, _NOWHERE) if not value else classes.convert(m, target, value, _NOWHERE)
     if isinstance(target, (int, Sym)):
         return target if value == () or isinstance(value, (Scalar, Dyn, int)) else value
     if isinstance(target, Dyn):

@@ -7,13 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Unknown
-from cutecheck.model.integers import canonical
 from cutecheck.source.eval import class_arguments, classes, ir
-from cutecheck.source.eval.lookup import lookup
+from cutecheck.source.eval.heads import names_it, same_template, sized, template_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import mentions, names_in
 from cutecheck.source.eval.qualified import note, plain, without
-from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.spellings import decompose
 from cutecheck.source.eval.tensor_types import alike
@@ -32,7 +31,6 @@ from cutecheck.source.eval.values import (
 
 _NOT_OF_NUMBERS = "is known of a scalar"
 _COUNTED = ("array", "array_aligned")  # templates of a type and a size_t
-TUPLE_HEADS = frozenset({"Shape", "Stride", "Step", "Coord", "Tile", "tuple", "Underscore"})
 
 
 def typed(m: Machine, p: ir.TParam, value: Value, env: Env) -> Value:
@@ -165,7 +163,12 @@ def is_trait(m: Machine, pattern: ir.Expr, env: Env) -> bool:
     if not isinstance(pattern, (ir.Name, ir.Scoped)) or pattern.targs is None or not pattern.ident.endswith("_t"):
         return False
     named = m.eval(replace(pattern, targs=None), env)
-    return not (isinstance(named, TemplateRef) and named.entries and isinstance(named.entries[0].decl, ir.Class))
+    if not isinstance(named, TemplateRef) or not named.entries:
+        return True
+    entry = named.entries[0]
+    if isinstance(entry.decl, ir.Alias) and isinstance(entry.decl.target, (ir.Name, ir.Scoped)):
+        return entry.decl.target.targs is None or is_trait(m, entry.decl.target, entry.env)
+    return not isinstance(entry.decl, ir.Class)
 
 
 def _matches_trait(m: Machine, pattern: ir.Expr, value: Value, env: Env) -> bool | None:
@@ -209,6 +212,10 @@ def match(
     if isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "volatile", "ref", "rref"):
         rest = without(value, pattern.kind) if strict else value
         return False if rest is None else match(m, pattern.inner, rest, names, env, around, strict)
+    if isinstance(pattern, ir.TypeMod) and (of := _function(pattern)) is not None:
+        from cutecheck.source.eval.function_types import match_function
+
+        return match_function(m, of, value, names, env)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
         return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around, strict)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
@@ -218,7 +225,7 @@ def match(
             return False
         old = env.vars.get(pattern.ident)
         if isinstance(old, TemplateRef):
-            return isinstance(value, TemplateRef) and _same_template(old, value)
+            return isinstance(value, TemplateRef) and same_template(old, value)
         if old is not None:
             old = old if strict else plain(old)
             return isinstance(old, Unknown) or alike(old, value)
@@ -238,6 +245,12 @@ def match(
         known = class_arguments.is_settled(wanted) and class_arguments.is_settled(value)
         return wanted is value if known or wanted.cls is not value.cls else None
     return same_type(wanted, value) or related(m, wanted, value)
+
+
+def _function(pattern: ir.TypeMod) -> ir.TypeMod | None:
+    """The type of a function, or of a pointer to one."""
+    bare = pattern.inner if pattern.kind == "ptr" else pattern
+    return bare if isinstance(bare, ir.TypeMod) and bare.kind == "function" else None
 
 
 def _typed_alike(m: Machine, p: object, value: Value, names: dict[str, Any], env: Env) -> bool:
@@ -292,15 +305,15 @@ def _match_template(
     around: _Postponed | None,
 ) -> bool | None:
     for head, args in decompose(value):
-        made = _template_of(m, value, head) if pattern.ident in names else None
+        made = template_of(m, value, head) if pattern.ident in names else None
         old = env.vars.get(pattern.ident) if made is not None else None
-        if made is not None and isinstance(old, TemplateRef) and not _same_template(old, made):
+        if made is not None and isinstance(old, TemplateRef) and not same_template(old, made):
             continue
         may_be_pair = head == "tuple" and pattern.ident == "pair" and len(args) == 2  # one that lost its name
-        if made is not None or may_be_pair or _names(m, head, pattern, env):
+        if made is not None or may_be_pair or names_it(m, head, pattern, env):
             trial = Env(env.parent, "template")
             trial.vars.update(env.vars)
-            if head in _COUNTED and not _sized(m, pattern, names, env):
+            if head in _COUNTED and not sized(m, pattern, names, env):
                 continue
             patterns = pattern.targs or ()
             if not any(isinstance(p, ir.Expand) for p in patterns):
@@ -316,46 +329,51 @@ def _match_template(
                 if made is not None:
                     env.vars[pattern.ident] = made
                 return True
-    alias = m.eval(ir.Name(pattern.ident, None, pattern.span), env) if isinstance(pattern, ir.Name) else None
+    alias = m.eval(replace(pattern, targs=None), env)
     if isinstance(alias, TemplateRef) and alias.entries and isinstance(alias.entries[0].decl, ir.Alias):
+        through = _through_alias(m, pattern, alias.entries[0], value, names, env, around)
+        if through is not None:
+            return through
         wanted = m.eval(pattern, env)
         return not isinstance(wanted, Unknown) and same_type(wanted, value)
     return False
 
 
-def _sized(m: Machine, pattern: ir.Name | ir.Scoped, names: dict[str, Any], env: Env) -> bool:
-    """``array<T, N>``: ``N`` is deduced where it is declared as what it is there."""
-    last = pattern.targs[-1] if pattern.targs else None
-    p = names.get(last.ident) if isinstance(last, ir.Name) else None
-    if p is None or p.kind != "value" or p.type is None or isinstance(p.type, ir.Auto):
-        return True
-    typed = m.eval(p.type, env)
-    return not isinstance(typed, ScalarType) or canonical(typed.dtype.name) == canonical("size_t")
+def _through_alias(
+    m: Machine,
+    pattern: ir.Name | ir.Scoped,
+    alias: Entry,
+    value: Value,
+    names: dict[str, Any],
+    env: Env,
+    around: _Postponed | None,
+) -> bool | None:
+    """``int_c<N>`` where ``template <int V> using int_c = integral_constant<int, V>``: what the alias stands for gives
+    the alias's parameters, these those of the pattern. None where it does not give them all.
+    """
+    decl = alias.decl
+    own = {p.name: p for p in decl.tparams or () if p.name}
+    targs = pattern.targs or ()
+    packs = any(isinstance(t, ir.Expand) for t in targs)
+    if len(own) != len(decl.tparams or ()) or is_trait(m, decl.target, alias.env):
+        return None
+    inner = Env(alias.env, "template")
+    answer = match(m, decl.target, value, own, inner)
+    if not answer or any(name not in inner.vars for name in own):
+        return False if answer is False else None
+    found = [v for name in own for v in _items(inner.vars[name])]
+    if len(found) != len(targs) and not packs:
+        return None
+    trial = Env(env.parent, "template")
+    trial.vars.update(env.vars)
+    answer = match_all(m, targs, found, names, trial, around)
+    if answer:
+        env.vars.update(trial.vars)
+    return answer
 
 
-def _names(m: Machine, head: str, pattern: ir.Name | ir.Scoped, env: Env) -> bool:
-    """Whether a pattern names a template; of those that libraries have of their own the one that it means counts."""
-    if pattern.ident not in ("integral_constant", "bool_constant"):
-        return _named(head, pattern)
-    if head.rpartition("::")[2] != pattern.ident:
-        return False
-    named = m.eval(replace(pattern, targs=None), env)
-    return isinstance(named, TemplateRef) and not named.entries and named.name == head
-
-
-def _named(head: str, pattern: ir.Name | ir.Scoped) -> bool:
-    """The template of a type by its name; one of a library that is not read has its namespaces in its name."""
-    if head == pattern.ident or (head == "tuple" and pattern.ident in TUPLE_HEADS):
-        return True
-    scope, _, own = head.rpartition("::")
-    return own == pattern.ident and (not isinstance(pattern, ir.Scoped) or scope == _spelled(pattern.base))
-
-
-def _spelled(scope: ir.Expr | None) -> str:
-    if isinstance(scope, ir.Scoped):
-        outer = _spelled(scope.base)
-        return f"{outer}::{scope.ident}" if outer else scope.ident
-    return scope.ident if isinstance(scope, ir.Name) else ""
+def _items(value: Value) -> tuple[Value, ...]:
+    return value.items if isinstance(value, Pack) else (value,)
 
 
 def are_defaults(m: Machine, tparams: Sequence[ir.TParam], values: Sequence[Value], env: Env) -> bool:
@@ -374,7 +392,7 @@ def _defaulted(m: Machine, value: Value, head: str, written: int, args: tuple[Va
     if not isinstance(value, ClassInst) or written >= len(args):
         return args
     declared = next(
-        (e for e in _template_of(m, value, head).entries if any(p.default for p in e.decl.tparams or ())), None
+        (e for e in template_of(m, value, head).entries if any(p.default for p in e.decl.tparams or ())), None
     )
     if declared is None or len(declared.decl.tparams) != len(args):
         return args
@@ -382,19 +400,3 @@ def _defaulted(m: Machine, value: Value, head: str, written: int, args: tuple[Va
     tparams = declared.decl.tparams
     env.vars.update((p.name, a) for p, a in zip(tparams, args, strict=True) if p.name)
     return args[:written] if are_defaults(m, tparams[written:], args[written:], env) else args
-
-
-def _template_of(m: Machine, value: Value, head: str) -> TemplateRef:
-    """The template that a type is an instance of."""
-    if isinstance(value, ClassInst):
-        found = lookup(m, head, value.entry.env, value.decl.span)
-        if isinstance(found, TemplateRef):
-            return found
-    return TemplateRef(head)
-
-
-def _same_template(a: TemplateRef, b: TemplateRef) -> bool:
-    """By their declarations, where both are of the tree; else by name."""
-    if a.entries and b.entries:
-        return not {id(e.decl) for e in a.entries}.isdisjoint({id(e.decl) for e in b.entries})
-    return a.name == b.name

@@ -12,7 +12,7 @@ from cutecheck.source.eval import constness, constraints, implicit, ir, matching
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.intrinsics import strings
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.mentions import mentions, names_in
+from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.tensor_types import in_doubt
 from cutecheck.source.eval.types import is_type, type_of
@@ -134,7 +134,7 @@ def bind(
             if p.kind in ("varargs", "varkw", "keyword"):
                 fits += [implicit.ELLIPSIS] * (len(args) - len(fits))
                 break
-            if i >= len(args) and p.type is not None and templates.asks(m, p.type):
+            if i >= len(args) and p.type is not None and constraints.asks(m, p.type, env):
                 unasked.append(p.type)
             if i >= len(args) or p.type is None:
                 fits += [0] * (i < len(args))
@@ -161,21 +161,24 @@ def bind(
             if isinstance(a, Unknown) and p.type is not None:
                 _leave_open(p.type, names, env)
         open_ = [p.name for p in tparams if p.name and p.name not in env.vars and p.default is None]
+        given_names = set(env.vars)
         sure = templates.bind_missing(m, tparams, env)
         sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
         if open_ and m.recorder.in_kernel():
             _tell_apart(m, open_, env)
         sure = sure and not (len(used) > len(set(used)) and _in_doubt(params, args, env))
-        if fn.ret is not None and _constrained(m, fn):
+        if fn.ret is not None and constraints.asks(m, fn.ret, env):
             sure = not isinstance(m.eval(fn.ret, env), Unknown) and sure
         several = len(fset.entries) > 1 and m.dialect.by_value
         env.vars.update((f"auto:{i}", type_of(a)) for i, a in enumerate(args) if several)
-        takes = constraints.satisfied(m, fn, env) if several else True
+        formed = constraints.formed(m, tparams, given_names, env) if several else True
+        takes = constraints.satisfied(m, fn, env) if several and formed is not False else formed
         returns = constraints.returns(m, fn, args, env) if several and takes is not False else True
     except SubstitutionFailure:
         return None
     if takes is False or returns is False:
         return None
+    sure = sure and formed is not None
     asks = constraints.atoms(m, fn, env) if several else frozenset()
     return Candidate(score, tuple(fits), entry, fn, env, bool(takes and returns and (sure or not several)), asks)
 
@@ -265,14 +268,6 @@ def _tell_apart(m: Machine, names: Iterable[str], env: Env) -> None:
         value = env.vars[name]
         if isinstance(value, Scalar) and isinstance(value.value, Sym):
             env.vars[name] = Scalar(Sym.named(f"{name}#{m.number()}"), value.ctype)
-
-
-def _constrained(m: Machine, fn: ir.Function) -> bool:
-    """True when a return type removes the overload for some arguments (``enable_if``)."""
-    known = m.history.constrained.get(id(fn))
-    if known is None:
-        known = m.history.constrained[id(fn)] = mentions(fn.ret, ("enable_if", "enable_if_t"))
-    return known
 
 
 def match_parameter(

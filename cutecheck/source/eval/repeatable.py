@@ -8,6 +8,8 @@ from cutecheck.source.eval import ir
 
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 
+_ASKS = frozenset({"get", "size", "min", "max"})  # of CuTe and CUDA
+_RANKS = frozenset({"thread_rank", "meta_group_rank", "block_rank"})  # methods of cooperative groups
 _CONSTANT = re.compile(r"Int|C|_\d+")  # of CuTe
 
 
@@ -37,6 +39,11 @@ def changes_nothing(node: ir.Expr) -> bool:
         return changes_nothing(node.operand)
     if isinstance(node, ir.Binary):
         return not is_assignment(node) and changes_nothing(node.left) and changes_nothing(node.right)
+    if isinstance(node, ir.Call):
+        named = node.fn.ident if isinstance(node.fn, (ir.Name, ir.Scoped, ir.Attr)) else ""
+        if isinstance(node.fn, ir.Attr):
+            return named in _RANKS and not node.args and changes_nothing(node.fn.base)
+        return named in _ASKS and not node.launch and all(changes_nothing(a.value) for a in node.args)
     if isinstance(node, ir.Construct):
         return not node.args and _CONSTANT.fullmatch(getattr(node.type, "ident", "")) is not None
     return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))

@@ -345,7 +345,7 @@ def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> bool:
     """
     sure = True
     for p in tparams:
-        asked = [t for t in (p.type, p.default) if t is not None and asks(m, t)]
+        asked = [t for t in (p.type, p.default) if t is not None and constraints.asks(m, t, env)]
         sure = sure and not any(isinstance(m.eval(t, env), Unknown) for t in asked)
         if p.pack and p.name not in env.vars:
             env.vars[p.name] = Pack(())
@@ -358,14 +358,6 @@ def bind_missing(m: Machine, tparams: Sequence[ir.TParam], env: Env) -> bool:
             elif p.name:
                 env.vars[p.name] = m.recorder.open_parameter(m, p)
     return sure
-
-
-def asks(m: Machine, t: ir.Expr) -> bool:
-    """A type that not all arguments have: ``enable_if_t<...>``."""
-    key = ("asks", id(t))
-    if key not in m.functions:
-        m.functions[key] = mentions(t, ("enable_if", "enable_if_t"))
-    return bool(m.functions[key])
 
 
 __all__ = ["SubstitutionFailure", "apply_template", "arguments", "bind", "bind_missing", "expand"]

@@ -236,6 +236,39 @@ def test_what_threads_of_a_block_do_to_one_another(name: str, tmp_path: Path) ->
     assert codes or not found
 
 
+HALVES = """
+#pragma once
+#include <cute/tensor.hpp>
+template <class T> __device__ auto halves(T const& in) {
+  auto out = cute::make_fragment_like<cute::half_t>(in);
+  for (int i = 0; i < cute::size(in); ++i) out(i) = cute::half_t(in(i));
+  return out;
+}
+template <class T> __device__ void hold(T& t) {
+  for (int i = 0; i < cute::size(t); ++i) asm volatile("" : "+f"(t(i)) :: "memory");
+}
+"""
+DONE = "    warpgroup_wait<0>();\n  }"
+
+
+@pytest.mark.parametrize(
+    ("steps", "codes"),
+    [
+        (f"    auto seen = halves(acc);\n{DONE}", {"CUT215"}),
+        (f"    hold(acc);\n{DONE}", set()),
+        (DONE.replace("  }", "    auto seen = halves(acc);\n  }"), set()),
+    ],
+)
+def test_a_header_without_copies_that_uses_accumulators(tmp_path: Path, steps: str, codes: set[str]) -> None:
+    (tmp_path / "halves.cuh").write_text(HALVES)
+    text = STORED.replace(DONE, steps)
+    assert STORED.count(DONE) == 1
+    (tmp_path / "multiply.cu").write_text('#include "halves.cuh"\n' + RESERVED + PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), ignore=("CUT1", "CUT4")))
+    assert not report.failures
+    assert {(f.code, f.span.path) for f in report.findings} == {(code, "halves.cuh") for code in codes}
+
+
 @pytest.mark.parametrize(
     ("adds", "stored", "waited", "kinds"),
     [

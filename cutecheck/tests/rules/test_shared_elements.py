@@ -36,6 +36,16 @@ KERNELS = {
   float y = lane < 8 ? red[lane] : 0.f;
   out[threadIdx.x] = y;
 """,
+    "ranks": """
+  auto block = cg::this_thread_block();
+  auto lanes = cg::tiled_partition<32>(block);
+  __shared__ float red[8];
+  float x = in[block.thread_rank()];
+  if (lanes.thread_rank() == 0) red[lanes.meta_group_rank()] = x;
+  @block.sync();
+  float y = lanes.thread_rank() < 8 ? red[lanes.thread_rank()] : 0.f;
+  out[block.thread_rank()] = y;
+""",
     "total": """
   __shared__ float total;
   float x = in[threadIdx.x];

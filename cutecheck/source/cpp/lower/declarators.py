@@ -64,7 +64,7 @@ class DeclaratorLowering(StatementLowering):
                 if following is not None and following.type in _NAMED and plain:
                     function = node
                 else:
-                    inner = ir.TypeMod("function", inner, self.span(first, node.end_byte))
+                    inner = ir.TypeMod("function", inner, self.span(first, node.end_byte), params=self.taken(node))
                     limit = max(limit, node.end_byte)
             elif kind == "parenthesized_declarator":
                 plain = False
@@ -136,6 +136,15 @@ class DeclaratorLowering(StatementLowering):
         return node.end_byte - len(named.name), node.end_byte
 
     # ------------------------------------------------------------ parameters
+
+    def taken(self, node: Node) -> tuple[ir.Expr, ...] | None:
+        """The types of what a function takes, in the declarator of a pointer to it."""
+        listed = next((c for c in node.children if c.type == "parameter_list"), None)
+        given = None if listed is None else self.attempt(lambda: self.parameters(listed))
+        if given is None or any(p.kind == "varargs" or p.type is None for p in given):
+            return None
+        types = ((p.type, p) for p in given if p.type is not None)
+        return tuple(ir.Expand(t, p.span) if p.pack and not isinstance(t, ir.Expand) else t for t, p in types)
 
     def parameters(self, node: Node) -> tuple[ir.Param, ...]:
         found: list[ir.Param] = []

@@ -247,6 +247,9 @@ class Hands:
     def parameters(self, node: Node) -> tuple[ir.Param, ...]:
         raise NotImplementedError
 
+    def taken(self, node: Node) -> tuple[ir.Expr, ...] | None:
+        raise NotImplementedError
+
     def template_parameters(self, node: Node) -> tuple[ir.TParam, ...]:
         raise NotImplementedError
 

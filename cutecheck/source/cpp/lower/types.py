@@ -286,7 +286,8 @@ class TypeLowering(NameLowering):
                 extent = None if size is None else self.expression(size)
                 inner = ir.TypeMod("array", inner, self.span(first, arrays_end), extent)
             elif kind == "abstract_function_declarator":
-                inner = ir.TypeMod("function", inner, self.span(first, node.end_byte), self.cast_operand(node))
+                place = self.span(first, node.end_byte)
+                inner = ir.TypeMod("function", inner, place, self.cast_operand(node), self.taken(node))
                 limit = max(limit, node.end_byte)
             elif kind == "abstract_parenthesized_declarator":
                 limit = max(limit, node.end_byte, arrays_end)

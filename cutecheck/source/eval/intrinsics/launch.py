@@ -70,10 +70,10 @@ def _runtime(c: Call) -> Value:
     return _launched(c, kernel, [_part(c, params, n, i) for i, n in enumerate(names)], args, None)
 
 
-@function("cudaLaunchKernelExC", "cudaLaunchKernel", tolerant=True)
+@function("cudaLaunchKernelExC", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", tolerant=True)
 def _untyped(c: Call) -> Value:
     """The arguments are an array of addresses: only their types are known, from the kernel."""
-    if c.name == "cudaLaunchKernel":
+    if c.name != "cudaLaunchKernelExC":
         kernel, grid, block, _, *rest = c.raw
         return _launched(c, kernel, [grid, block, *rest[:1]], None, None)
     params, kernel = c.raw[:2]

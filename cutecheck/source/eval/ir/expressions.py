@@ -219,12 +219,14 @@ class Cast:
 
 @record(frozen=True, slots=True)
 class TypeMod:
-    """A type built from another: pointer, lvalue/rvalue reference, const, volatile, array (``extra`` is the extent)."""
+    """A type built from another: pointer, lvalue/rvalue reference, const, volatile, array (``extra`` is the extent),
+    function (``params`` are the types that it takes, packs as :class:`Expand`; None where they are not known)."""
 
     kind: Literal["ptr", "ref", "rref", "const", "volatile", "array", "function"]
     inner: Expr
     span: Span
     extra: Expr | None = None
+    params: tuple[Expr, ...] | None = None
 
 
 @record(frozen=True, slots=True)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import reduce
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Domain, Expr, Op
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
@@ -117,7 +119,9 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         either_of = isinstance(a, int) and isinstance(b, int)
         domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(first, other)
         if domain != ex.ANY:
-            return some(m, name, domain, True)
+            return _either(m, name, (first, other), domain, span, True)
+        if any(is_lost(m, e) and e.variables()[0].domain == domain for e in (first, other)):
+            return lost(m, name, domain, True)
         if _longer(_PARTS, first, other):
             return _either_sum(m, name, first, other, domain, span, True)
         return Dyn(ex.add(other, ex.mul(some(m, name, Domain(0, 1), True).expr, ex.sub(first, other))))
@@ -141,7 +145,18 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
-    return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+    if static:
+        return Sym.named(f"({m.recorder.text(span) or what})", domain)
+    return _either(m, name, (as_expr(a), as_expr(b)), domain, span, False)
+
+
+def _either(m: Machine, name: str, values: tuple[Expr, Expr], domain: Domain, span: Span, varying: bool) -> Dyn:
+    """What may be either of two values: any number of a domain, or of what they are multiples of any multiple."""
+    shared = _factors(*values)
+    if not shared:
+        return some(m, name, domain, varying)
+    one, other = (Dyn(_without(e, shared)) for e in values)
+    return Dyn(ex.mul(_product(shared), as_expr(cover(m, one, other, name, span, False, varying))))
 
 
 def _either_sum(m: Machine, name: str, a: Expr, b: Expr, domain: Domain, span: Span, varying: bool) -> Dyn:
@@ -153,6 +168,31 @@ def _either_sum(m: Machine, name: str, a: Expr, b: Expr, domain: Domain, span: S
     one, other = (e.constant if e.constant is not None else Dyn(e) for e in rests)
     rest = one if _same(one, other) else cover(m, one, other, name, span, False, varying)
     return Dyn(ex.add(total, as_expr(rest)))
+
+
+def _factors(*values: Expr) -> tuple[Var, ...]:
+    """The variables, the same in all threads, that every term of the values has as a factor: `row * ld` or 0 is a
+    multiple of `ld`, of which something may be known."""
+    terms = [monomial for v in values for monomial, _ in v.terms]
+    if not terms:
+        return ()
+    own = dict.fromkeys(a for a in terms[0] if isinstance(a, Var) and not varies(Dyn(ex.atom_expr(a))))
+    return tuple(a for a in own if all(a in monomial for monomial in terms))
+
+
+def _product(factors: Sequence[Var]) -> Expr:
+    return reduce(ex.mul, map(ex.atom_expr, factors))
+
+
+def _without(value: Expr, factors: Sequence[Var]) -> Expr:
+    """What is left of a value that is a multiple of these."""
+    rest = ex.const(0)
+    for monomial, c in value.terms:
+        left = list(monomial)
+        for f in factors:
+            left.remove(f)
+        rest = ex.add(rest, reduce(ex.mul, map(ex.atom_expr, left), ex.const(c)))
+    return rest
 
 
 def _strangers(m: Machine, a: Any, b: Any) -> bool:
