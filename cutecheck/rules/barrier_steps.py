@@ -134,7 +134,10 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "starved", "outrun", "scant", "overfull", "uninitialised", "unmade")
+    kinds = (
+        "crowded", "shut", "stuck", "starved", "repeated", "outrun", "scant", "overfull", "uninitialised", "unmade",
+        "premature",
+    )  # fmt: skip
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -152,8 +155,14 @@ class BarrierStepMissing(Replayed):
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         if fault.kind in ("stuck", "outrun") and self._array_told(call, context):
             return True  # which is why
-        if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):
+        of_arrays = ("scant", "overfull", "uninitialised", "unmade", "premature")
+        if fault.kind in of_arrays and not fault.place.name and self._counted_apart(call, context):
             return True
+        if fault.kind in ("shut", "crowded"):  # what it counts may be wrong by the conditions around it alone
+            at = (_NAMED, fault.step.span, call.kernel, call.arch)
+            mine = (c for c in context.facts.calls if (c.function, c.span, c.kernel, c.arch) == at)
+            if any(True for c in mine for _ in self._named(c, context)):
+                return True
         return super()._is_said(fault, call, context)
 
     def _array_told(self, call: Call, context: Context) -> bool:

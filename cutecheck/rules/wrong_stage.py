@@ -94,7 +94,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("lost", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
+    kinds = ("lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -103,7 +103,8 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
     unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
-    alone = None if unseen or "?" in made else _unmade_member(steps, set(made))
+    own = {b for b in made if not b.startswith(PIPELINE)}
+    alone = None if unseen or "?" in made else _unmade_member(steps, own)
     if alone is not None:
         return Fault("unmade", alone, alone.places[0])
     waits = any(s.function == "wait" for s in steps)
