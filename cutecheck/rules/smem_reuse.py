@@ -63,7 +63,8 @@ class SmemReuseWithoutBarrier(Replayed):
         UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
         runs of each role: what other warps store, or copy by ``cp.async``, is multiplied once they have waited for it
         and said so, and is filled anew once the WGMMAs that read it have been waited for. What a run finds of two
-        accesses is said beside what is found of one of them and another tensor.
+        accesses is said beside what is found of one of them and another tensor. ``__syncwarp()`` alone does
+        not stand between two copies of all threads of a block, where a thread comes to a byte of another warp's.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading

@@ -11,13 +11,14 @@ from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cutecheck.facts import Call
+from cutecheck.facts import Call, Span
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
+from cutecheck.rules.derive.left_out import missed, past_the_ends, unwritten
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.parts import crosses, meets, staged
@@ -377,36 +378,11 @@ def _others(sources: set[object], source: object) -> bool:
     return None not in sources and source is not None and not all(shared_alike(other, source) for other in sources)
 
 
-def _past(replay: Replay) -> list[Fault]:
-    """Copies and products at stages and tiles that do not exist, the first of each place."""
-    found: dict[tuple[object, str], Fault] = {}
-    for step in (*replay.steps, *replay.tiles, *(s for thread in replay.threads for s in thread.steps)):
-        for place in step.places:
-            if place.past is not None and not step.maybe and place.space in ("smem", "gmem"):
-                kind: Kind = "past stage" if place.space == "smem" else "past tile"
-                found.setdefault((step.span, kind), Fault(kind, step, place))
-    return list(found.values())
-
-
-def _missed(replay: Replay) -> list[Fault]:
-    """Tiles that no copy brings, in a kernel with products that brings the others, at the last copy of these."""
-    found = []
-    steps = (*replay.steps, *replay.tiles)
-    for buffer, tile, most in replay.missed if any(s.kind == "gemm" for s in steps) else ():
-        copies = [s for s in steps if s.kind == "copy" and s.places[0].buffer == buffer]
-        if copies and copies[-1].places[0].space == "gmem":
-            found.append(Fault("missed", copies[-1], replace(copies[-1].places[0], past=(tile, most))))
-    return found
-
-
-def _unwritten(replay: Replay) -> list[Fault]:
-    """Reads of fragments and of shared memory that nothing has written."""
-    found = []
-    for step in (s for s in replay.tiles if s.kind == "unwritten"):
-        place = step.places[0]
-        kind: Kind = "unfilled" if place.space == "smem" else "unset" if step.function == "accumulates" else "unwritten"
-        found.append(Fault(kind, step, place))
-    return found
+def _before_wgmma(replay: Replay, told: set[tuple[Kind, Span]]) -> list[Fault]:
+    """What goes wrong before the first WGMMA: what comes later may fill the stages in parts, which hides it."""
+    first = next((i for i, s in enumerate(replay.steps) if s.function == _WGMMA), 0)
+    found = _Run(replace(replay, steps=replay.steps[:first], complete=False)).run() if first else []
+    return [f for f in found if f.kind in ("unseen", "overwritten") and (f.kind, f.step.span) not in told]
 
 
 def faults_of(call: Call, context: Context) -> list[Fault]:
@@ -418,9 +394,10 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
     if id(replay) not in found:
         made = faults_of_roles(replay) if replay.threads else []
         made += _Run(replay).run() if replay.steps or not replay.threads else []
+        made += _before_wgmma(replay, {(f.kind, f.step.span) for f in made})
         if replay.more is not None:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
-        unset = [f for f in _unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
-        found[id(replay)] = [*made, *unset, *_past(replay), *_missed(replay), *outside(replay, call, context)]
+        unset = [f for f in unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
+        found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *outside(replay, call, context)]
     return found[id(replay)]

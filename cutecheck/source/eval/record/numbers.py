@@ -99,7 +99,7 @@ def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> in
 
     for e in (e for one in loop.asked[1:2] for e in one if f"{GRID}x" in run_time(e)):
         one = at(e, 0)
-        for n in (passes, passes + 1, *range(passes - 1, 1, -1)) if one is not None else ():
+        for n in (*range(passes, 1, -1), passes + 1) if one is not None else ():
             for blocks in range(_MOST // n, 0, -1):
                 if at(e, (n - 1) * blocks) == one and at(e, n * blocks) == (not one):
                     return blocks
