@@ -95,6 +95,7 @@ class Replay:
     ``sure``: these threads do all that threads of the block do, and nothing that may hold them back is unknown.
     ``seen``: so it is up to where their runs were cut, as in a loop of many passes.
     ``missed``: a tile of a buffer, by its coordinate and the extent of its mode, that is not sliced as the others are.
+    ``whole``: buffers of global memory of which all tiles along a mode are sliced, by what decides how many there are.
     ``counted``: each thread of the block does as one of these, so that their arrivals can be counted.
     ``more``: the run at other numbers, at which a block has several tiles.
     ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
@@ -113,3 +114,4 @@ class Replay:
     partial: bool = False
     seen: bool = False
     pointed: tuple[str, ...] = ()
+    whole: tuple[str, ...] = ()

@@ -104,6 +104,10 @@ class BarrierStepMissing(Replayed):
         next one without it; some barrier is initialised, and each member of a structure that threads wait for where
         others of it are; a pipeline's stage that is acquired, and waited for, is loaded to; blocks of persistent
         kernels take several tiles.
+        No thread uses a barrier that another one initialises before the two have met. The barriers of
+        ``PipelineAsync`` (``producer_arv_count``, ``consumer_arv_count``) and of empty stages of ``PipelineTmaAsync``
+        (``num_consumers``), within one block, count as many threads as commit and release. Of one warp one lane loads
+        a tile by TMA.
         In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
         each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
         barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of
@@ -134,7 +138,10 @@ class BarrierStepMissing(Replayed):
         PTX ISA, mbarrier; cutlass/arch/barrier.h; examples/cute/tutorial/hopper/wgmma_tma_sm90.cu
     """
 
-    kinds = ("crowded", "shut", "stuck", "starved", "outrun", "scant", "overfull", "uninitialised", "unmade")
+    kinds = (
+        "crowded", "shut", "stuck", "starved", "repeated", "outrun", "scant", "overfull", "uninitialised", "unmade",
+        "premature",
+    )  # fmt: skip
     code = "CUT217"
     name = "barrier-wrong-steps"
     family = "lint"
@@ -152,8 +159,14 @@ class BarrierStepMissing(Replayed):
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         if fault.kind in ("stuck", "outrun") and self._array_told(call, context):
             return True  # which is why
-        if fault.kind in ("scant", "overfull", "uninitialised", "unmade") and self._counted_apart(call, context):
+        of_arrays = ("scant", "overfull", "uninitialised", "unmade", "premature")
+        if fault.kind in of_arrays and not fault.place.name and self._counted_apart(call, context):
             return True
+        if fault.kind in ("shut", "crowded"):  # what it counts may be wrong by the conditions around it alone
+            at = (_NAMED, fault.step.span, call.kernel, call.arch)
+            mine = (c for c in context.facts.calls if (c.function, c.span, c.kernel, c.arch) == at)
+            if any(True for c in mine for _ in self._named(c, context)):
+                return True
         return super()._is_said(fault, call, context)
 
     def _array_told(self, call: Call, context: Context) -> bool:

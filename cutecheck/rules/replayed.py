@@ -65,6 +65,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "what is computed lacks it", "run pass by pass, no read of this tile",
         "read each stage once before it is filled again", "",
     ),
+    "unused": (
+        "tile {tile} of the buffer is copied to `{name}` and never used, as all other tiles of its matrix are: what is "
+        "computed lacks it", "run pass by pass, nothing multiplies or reads this tile",
+        "let the loop that reads go on until the last tile that is copied was read", "",
+    ),
     "twice": (
         "`{name}` holds tile {tile} of its buffer, which was multiplied with the same tile before, and summed up: the "
         "product counts twice", "run pass by pass, the same product again",
@@ -154,6 +159,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "again, if ever: whoever waits for it waits for ever", "run pass by pass, no load tells its barrier",
         "load to each stage that is acquired, once", "",
     ),
+    "repeated": (
+        "TMA is told to load `{name}` by several threads of one warp, the same tile at the same time: each of them "
+        "brings all of its bytes, and the barrier expects those of one", "loaded by each lane that comes here",
+        "let one thread load (elect_one_sync(), or one thread's index)", "",
+    ),
     "outrun": (
         "this wait is for parity {number}, of a phase that this thread knows to be over: where the others come first, "
         "the next one is over, too, and the wait never ends", "it ends only where this thread is early enough",
@@ -161,12 +171,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "come round", "others wait here",
     ),
     "scant": (
-        "the barrier counts {number} arrival(s) a phase, and {tile} come, too few for the phases that are waited for: "
+        "{barrier} counts {number} arrival(s) a phase, and {tile} come, too few for the phases that are waited for: "
         "a wait for it never ends", "{number} counted, {tile} come",
         "initialise it with as many as arrive in one phase", "",
     ),
     "overfull": (
-        "the barrier counts {number} arrival(s) a phase, and {tile} come, more than the phases that are waited for "
+        "{barrier} counts {number} arrival(s) a phase, and {tile} come, more than the phases that are waited for "
         "take: a phase is over before all have arrived", "{number} counted, {tile} come",
         "initialise it with as many as arrive in one phase, or let fewer arrive (one thread of each warp, say)", "",
     ),
@@ -192,6 +202,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "a barrier in shared memory is used, and nothing in the kernel initialises it: what lies there is no barrier",
         "never initialised", "let one thread initialise it, and all come to a fence and __syncthreads() before its "
         "first use", "",
+    ),
+    "premature": (
+        "a barrier in shared memory is used, and nothing says to this thread that it has been initialised: another one "
+        "does that, and no barrier of the block comes between", "no barrier since it is initialised",
+        "put a fence and __syncthreads() (cluster_sync() in a cluster) behind the initialisation", "initialised here",
     ),
     "unwritten": (
         "`{name}` is read, and nothing has written these registers before", "never written",
@@ -235,11 +250,12 @@ _NO_EVENTS = (
     "unfinished",
     "uninitialised",
     "unmade",
+    "premature",
 )  # faults of other steps than copies and products
 
 
 _PARTS = ("element", CHUNK)  # calls that are accesses of parts of shared memory
-_OF_PHASES = ("stuck", "outrun", "unready")  # what follows from a step that a pipeline lacks
+_OF_PHASES = ("stuck", "outrun", "unready", "scant", "overfull")  # what follows from a step that a pipeline lacks
 _TWO = 2  # accesses that a missing barrier is between
 
 
@@ -297,7 +313,12 @@ class Replayed(Rule):
         return self.finding(
             fault.step.span,
             message.format(
-                name=fault.place.name, tile=fault.tile, past=past, last=past[1] - 1, number=fault.step.number
+                name=fault.place.name,
+                tile=fault.tile,
+                past=past,
+                last=past[1] - 1,
+                number=fault.step.number,
+                barrier=fault.place.name or "the barrier",
             ),
             label=label.format(past=past, last=past[1] - 1, tile=fault.tile, number=fault.step.number),
             help=hint,

@@ -15,6 +15,7 @@ from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.some_threads import missed_barrier
 from cutecheck.rules.derive.uses import Use, uses_of
+from cutecheck.rules.derive.warps import Across, across_warps
 from cutecheck.rules.replayed import Replayed
 from cutecheck.rules.wgmma_wait import WgmmaNotWaited
 
@@ -62,7 +63,8 @@ class SmemReuseWithoutBarrier(Replayed):
         UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
         runs of each role: what other warps store, or copy by ``cp.async``, is multiplied once they have waited for it
         and said so, and is filled anew once the WGMMAs that read it have been waited for. What a run finds of two
-        accesses is said beside what is found of one of them and another tensor.
+        accesses is said beside what is found of one of them and another tensor. ``__syncwarp()`` alone does
+        not stand between two copies of all threads of a block, where a thread comes to a byte of another warp's.
 
     Why
         An epilogue that stores its tile over the operands' memory is right only when every warp has finished reading
@@ -159,6 +161,10 @@ class SmemReuseWithoutBarrier(Replayed):
                 if copied is not None and other is not None:
                     yield self._element(copied, *other)
                     return
+                across = across_warps(use, context)
+                if across is not None:
+                    yield self._of_warps(use, across)
+                    return
                 continue
             done = "written" if earlier.written else "read"
             now = "writes" if use.written else "reads"
@@ -223,6 +229,21 @@ class SmemReuseWithoutBarrier(Replayed):
             related=[Related(other.at.span, f"{done} here")],
             enclosing=at.enclosing,
             arch=at.arch,
+        )
+
+    def _of_warps(self, use: Use, across: Across) -> Finding:
+        earlier = across.earlier
+        now, done = ("writes", "read") if use.written else ("reads", "written")
+        return self.finding(
+            use.event.span,
+            f"`{use.tensor.name}` {now} shared memory that `{earlier.tensor.name}` has {done}, and between the two "
+            f"stand barriers of warps alone (__syncwarp): thread {across.thread} comes to a byte of thread "
+            f"{across.other}, of another warp, at {across.byte} of the buffer",
+            label=f"{done} at line {earlier.event.span.line}, held back by __syncwarp alone",
+            help="put __syncthreads() in place of __syncwarp()",
+            related=[Related(earlier.event.span, f"{done} here, through {earlier.root}")],
+            enclosing=use.event.enclosing,
+            arch=use.event.arch,
         )
 
     def _next_pass(self, use: Use, read: Use) -> Finding:

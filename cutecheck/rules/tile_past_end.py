@@ -30,9 +30,9 @@ class TilePastEnd(Replayed):
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
         before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
         of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
-        a predicate that compares coordinates with limits, no other takes without. Of a mode that block indices walk,
-        and of which one copy takes what lies before its end, no other copy of the kernel stores whole tiles. No copy
-        without predicates takes all of a tile that is larger than the tensor.
+        a predicate that compares coordinates with limits, no other takes without, nor other tiles of the same rows. Of
+        a mode that block indices walk, and of which one copy takes what lies before its end, no other copy of the
+        kernel stores whole tiles. No copy without predicates takes all of a tile that is larger than the tensor.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do

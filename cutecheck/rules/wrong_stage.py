@@ -65,7 +65,8 @@ class StageNeverChanges(Replayed):
         that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
         A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum.
-        Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out. Where
+        Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
+        none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
         the mode has tiles, which another tensor has as well; and WGMMAs between two waits do not multiply one slice of
         an operand with several of the other in one sum.
@@ -94,7 +95,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("lost", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
+    kinds = ("lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -18,7 +18,9 @@ Barrier = tuple[str, int]
 PIPELINE = "@"  # starts the name of a pipeline's barriers, which its constructor initialises
 _OPEN = ("", "?", "tma")  # of loads whose barrier is not known
 _WARP = 32
-_PHASES = 2  # that are waited for, from which on the arrivals behind the last wait are the fewer
+# phases that are waited for, from which on the arrivals behind the last wait are the fewer; of a pipeline's barriers
+# there is one round of them
+_PHASES = 2
 
 
 def counts(threads: tuple[Thread, ...]) -> dict[Barrier, int]:
@@ -83,7 +85,7 @@ def miscounted(
         shown = once[at] if once[at] != count else arrived // phases
         if arrived < count * phases and once[at] != count:
             yield Fault("scant", init, init.places[0], None, shown)
-        elif not ends or phases < _PHASES or once[at] == count:
+        elif not ends or phases < (1 if at[0].startswith(PIPELINE) else _PHASES) or once[at] == count:
             continue
         elif arrived >= count * (phases + 2) and 4 * arrived >= 5 * count * phases:
             yield Fault("overfull", init, init.places[0], None, shown)
@@ -103,7 +105,8 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
         if known and offset not in known and ANY_BARRIER not in known and "?" not in made:
             return Fault("uninitialised", step, step.places[0], next(iter(known.values())), offset)
     unseen = any(s.kind == "unknown" and not s.places for t in threads for s in t.steps)
-    alone = None if unseen or "?" in made else _unmade_member(steps, set(made))
+    own = {b for b in made if not b.startswith(PIPELINE)}
+    alone = None if unseen or "?" in made else _unmade_member(steps, own)
     if alone is not None:
         return Fault("unmade", alone, alone.places[0])
     waits = any(s.function == "wait" for s in steps)

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from cutecheck.facts.replayed import Step
+from cutecheck.facts.replayed import ANY_BARRIER, Step, Thread
+from cutecheck.rules.derive.role_loads import Barrier, gate_of
 from cutecheck.rules.derive.role_memory import Clock
+
+_NEVER = 1 << 62
 
 
 @dataclass(slots=True)
@@ -46,6 +50,32 @@ class Named:
     known: Clock = field(default_factory=dict)
     opened: list[Clock] = field(default_factory=list)
     last: Step | None = None
+
+
+class Made:
+    """Barriers that one thread of a block initialises, and when it did."""
+
+    def __init__(self, threads: Sequence[Thread]) -> None:
+        self.by: dict[Barrier, dict[int, Step]] = defaultdict(dict)
+        self.when: dict[tuple[Barrier, int], int] = {}
+        vague: set[str] = set()
+        for i, thread in enumerate(threads):
+            for s in (s for s in thread.steps if s.kind == "barrier" and s.function == "init" and s.places):
+                self.by[gate_of(s)].setdefault(i, s)
+                vague |= {gate_of(s)[0]} if s.maybe or gate_of(s)[1] == ANY_BARRIER else set()
+        self.by = {at: found for at, found in self.by.items() if at[0] not in vague}
+
+    def does(self, me: int, clock: Clock, step: Step) -> Step | None:
+        """Where the barrier of a step is initialised by another thread, of which this one knows not that it did."""
+        at = gate_of(step)
+        by = self.by.get(at, {})
+        if step.function == "init":
+            clock[me] = clock.get(me, 0) + 1
+            self.when[at, me] = clock[me]
+            return None
+        if not by or me in by or any(clock.get(i, 0) >= self.when.get((at, i), _NEVER) for i in by):
+            return None
+        return next(iter(by.values()))
 
 
 def learn(clock: Clock, other: Clock) -> None:

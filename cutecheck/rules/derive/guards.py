@@ -6,6 +6,9 @@ import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Event, Guard
+from cutecheck.model.expr import bounds
+from cutecheck.model.ints import Rel
+from cutecheck.model.prove.domains import PER_THREAD
 
 _THREAD = re.compile(r"thread|tid|thr_idx|lane|elect|warp|group|producer|consumer|role|leader|\bidx\b", re.IGNORECASE)
 
@@ -25,6 +28,19 @@ def same_in_all_blocks(guard: Guard) -> bool:
     parts = 1 + len(re.findall(r"&&|\|\||\band\b|\bor\b", guard.text))
     names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
     return guard.turns and len(guard.holds) >= parts and not any("Idx." in n for n in names)
+
+
+def of_limits(guard: Guard) -> bool:
+    """Comparisons with run-time ends, which all threads answer alike where these are far away: ``row < m - row0``."""
+    parts = 1 + len(re.findall(r"&&|\band\b", guard.text))
+    if guard.negated or len(guard.holds) < parts or re.search(r"\|\||\bor\b", guard.text):
+        return False
+    for c in guard.holds:
+        near = all(v.name.startswith("threadIdx.") or v.domain.bounds()[1] is not None for v in c.lhs.variables())
+        alike = not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in c.rhs.variables())
+        if c.rel not in (Rel.LT, Rel.LE) or not near or not alike or bounds(c.rhs)[1] is not None:
+            return False
+    return True
 
 
 _BLOCK = re.compile(r"block|\bbid|cta|cluster|rank|tile|coord|split|batch|head", re.IGNORECASE)

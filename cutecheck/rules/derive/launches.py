@@ -13,6 +13,7 @@ from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
+from cutecheck.rules.derive.takers import divides
 
 
 def kernel_name(launch: Launch) -> str:
@@ -142,13 +143,21 @@ def launches_of(event: Event, threads: int, context: Context) -> list[Launch]:
 
 
 def slices_taken(event: Event, threads: int, context: Context) -> int | None:
-    """How many slices of its TiledCopy a block takes, all copies of the function together; None for all, or unknown."""
+    """How many slices of its TiledCopy a block takes, all copies of the function together, or all to the same shared
+    memory, of a tile with parts for all; None for all slices, or unknown."""
     atom = event.tiled.atom if isinstance(event.tiled, TiledCopy) else None
     if not isinstance(event.tiled, TiledCopy) or atom is None or "TMA" in atom.op or "BULK" in atom.op:
         return None
     want = known_value(event.tiled.num_thr)
-    key = (event.enclosing, event.arch, str(event.tiled))
-    indices = _slice_indices(context).get(key)
+    key = (event.enclosing, event.arch, str(event.tiled), "")
+    target = event.operands[1] if len(event.operands) > 1 else None
+    taken = _slices(_slice_indices(context).get(key), threads, want)
+    if taken is None and target is not None and target.space == "smem" and target.buffer and divides(event, target):
+        taken = _slices(_slice_indices(context).get((*key[:3], target.buffer)), threads, want)  # others may take all
+    return taken
+
+
+def _slices(indices: set[Expr] | None, threads: int, want: int | None) -> int | None:
     if not indices or want is None or threads > LARGEST_BLOCK:
         return None
     taken: set[int] = set()
@@ -162,14 +171,16 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     return len(taken) if taken < set(range(want)) else None
 
 
-def _slice_indices(context: Context) -> dict[tuple[str, str, str], set[Expr]]:
-    """Indices that each TiledCopy of a function is sliced by, where its copies partition their operands."""
+def _slice_indices(context: Context) -> dict[tuple[str, str, str, str], set[Expr]]:
+    """Indices that each TiledCopy of a function is sliced by, where its copies partition their operands; also of those
+    to one buffer."""
     if "slice indices" not in context.memo:
-        found: dict[tuple[str, str, str], set[Expr]] = {}
+        found: dict[tuple[str, str, str, str], set[Expr]] = {}
         for event in context.facts.events:
             for tensor in event.operands if event.kind == "copy" and isinstance(event.tiled, TiledCopy) else ():
                 if tensor.thread is not None and tensor.provenance == "partition" and tensor.source == event.tiled:
                     key = (event.enclosing, event.arch, str(event.tiled))
-                    found.setdefault(key, set()).add(as_expr(tensor.thread))
+                    for to in {"", event.operands[-1].buffer or ""}:
+                        found.setdefault((*key, to), set()).add(as_expr(tensor.thread))
         context.memo["slice indices"] = found
-    return cast("dict[tuple[str, str, str], set[Expr]]", context.memo["slice indices"])
+    return cast("dict[tuple[str, str, str, str], set[Expr]]", context.memo["slice indices"])

@@ -7,10 +7,10 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.contracts import open_variables
 from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.uses import Use, by_others, elements, exclusive, one_space, order, uniform
+from cutecheck.rules.derive.uses import Order, Use, by_others, elements, exclusive, one_space, order, uniform
 
 
-def overtaken(write: Use, context: Context) -> Use | None:
+def overtaken(write: Use, context: Context, among: Order | None = None) -> Use | None:
     """A later read, in the same loop, of what ``write`` writes there in every pass, that no barrier separates from it.
 
     The place must be the same in all passes (no stage that an index chooses, but one of a loop inside, which goes
@@ -20,14 +20,14 @@ def overtaken(write: Use, context: Context) -> Use | None:
         return None
     if not _complete(write, context):
         return None
-    found = None
-    for read in order(context).after(write):
+    found, reached = None, among or order(context)
+    for read in reached.after(write):
         loop = _innermost(write.event, read.event)
         if read.written or loop is None or (loop.trips is not None and loop.trips < 2):
             continue
         if uniform(write).variables() and not (_as_in_each_pass(write, loop) and _as_in_each_pass(read, loop)):
             continue
-        barriers = order(context).looped.get((write.event.arch, loop), [])
+        barriers = reached.looped.get((write.event.arch, loop), [])
         if all(write.event.order < b < read.event.order for b in barriers) and _races(write, read):
             found = read  # the last one: what a barrier must follow
         elif any(b > read.event.order for b in barriers):
@@ -35,14 +35,14 @@ def overtaken(write: Use, context: Context) -> Use | None:
     return found
 
 
-def unheld(read: Use, context: Context) -> Use | None:
+def unheld(read: Use, context: Context, among: Order | None = None) -> Use | None:
     """A write, in the same loop, of what other threads read in it, where no barrier stands in the loop at all.
 
     Whichever stage each pass writes and reads: what one thread has written, or waited for, another does not see.
     """
     if not read.event.loops or not _complete(read, context):
         return None
-    reached = order(context)
+    reached = among or order(context)
     for write in (*reached.before(read), *reached.after(read)):
         loop = _innermost(write.event, read.event)
         if loop is None or not write.written or (loop.trips is not None and loop.trips < 2):

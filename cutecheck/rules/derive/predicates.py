@@ -167,7 +167,7 @@ def _of_limits(
     for mode, index in sorted(loop_modes(part).items()):
         extent, tile = part.extents[mode], part.tile[mode]
         whole = mode in limits and left_of(limits[mode], extent) == 0 and not _goes_along(asked, index, part)
-        if whole and _open(event, extent, tile, context):
+        if whole and open_end(event, extent, tile, context):
             yield _whole(tensor, mode, limits[mode], index.partition("#")[0])
     for mode, index in sorted(block_modes(part).items()):
         extent, tile = part.extents[mode], part.tile[mode]
@@ -195,7 +195,7 @@ def _of_limits(
                     f"what is left of `{extent}` for another tile",
                     f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
-        elif predicate.complete and limits and not _elsewhere_bounded(event) and _open(event, extent, tile, context):
+        elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
                 f"multiple of the tile's {tile}",
@@ -265,7 +265,7 @@ def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
     return _refuted(event, condition, "limit of the predicate", context)
 
 
-def _open(event: Event, extent: Int, tile: Int, context: Context) -> bool:
+def open_end(event: Event, extent: Int, tile: Int, context: Context) -> bool:
     """The tile need not divide the extent."""
     condition = Condition(Rel.DIVIDES, as_expr(tile), as_expr(extent))
     return known_value(tile) != 1 and _refuted(event, condition, "whole tiles", context)

@@ -6,17 +6,19 @@ are a queue. What one thread has waited for the others see after the next barrie
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from dataclasses import dataclass, field, replace
 from typing import cast
 
-from cutecheck.facts import Call
+from cutecheck.facts import Call, Span
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
+from cutecheck.rules.derive.left_out import missed, past_the_ends, unwritten
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.parts import crosses, meets, staged
@@ -28,6 +30,8 @@ Key = tuple[str, Root]  # the buffer, and the bits of a stage in it
 Part = tuple[int, int]  # of a tile: the offset in its stage, and by which layout
 Tile = tuple[tuple[str, int], ...]  # where its parts come from
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
+_WGMMA = "wgmma"
+_FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 _FEW = 3  # tiles of a buffer, from which on it is a pipeline's
 
 
@@ -68,6 +72,7 @@ class _Run:
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
+        self.fenced = -1  # the last fence between the proxies
         self.set: set[str] = set()  # registers that were given values
         self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
         self.parted: set[tuple[str, Root]] = set()  # buffers of which parts of a stage are filled
@@ -78,6 +83,7 @@ class _Run:
         }
         self.trusts = True  # no function that is not walked may have done so
         self.crossing: dict[Key, list[Key]] = defaultdict(list)  # tensors that lie over parts of one another
+        self.multiplied: dict[tuple[str, Root], set[tuple[str, int]]] = {}  # what tiles of a tensor are made of
         self.wrong: list[Fault] = []  # products of tiles that do not belong together
 
     def run(self) -> list[Fault]:
@@ -105,6 +111,7 @@ class _Run:
             return [f for f in self.faults if (f.place.buffer, f.place.root) not in self.parted]
         if not self.faults:
             self._never_read()
+            self._left_unread()
             self.faults += self.wrong[:1]
         return self.faults
 
@@ -129,6 +136,8 @@ class _Run:
     def _call(self, step: Step, at: int) -> None:
         if step.function in COMMITS:
             self.committed += 1
+        elif _FENCES.search(step.function):
+            self.fenced = at
         elif step.function in _WAITS:
             left = step.number
             if left is not None:
@@ -165,12 +174,18 @@ class _Run:
         if fill is None or (step.function == CHUNK and not _may_meet(fill.wrote, place.touch)):
             return None
         parts = fill.parts.values()
+        by_threads = step.function != _WGMMA  # whom a warpgroup's instructions hold back is not known
         if not any(self._arrived(group, when) for group, when, _ in parts):
             self._note(Fault("early", step, place, fill.step, fill.number))
-        elif not any(self._visible(group, when) for group, when, _ in parts) and _by_others(fill, place):
+        elif not by_threads and any(g is None and when > self.fenced for g, when, _ in parts) and self.trusts:
+            if not step.span.is_python:
+                self._note(Fault("unfenced", step, place, fill.step, fill.number))
+        elif by_threads and not any(self._visible(group, when) for group, when, _ in parts) and _by_others(fill, place):
             self._note(Fault("unseen", step, place, fill.step, fill.number))
-        fill.read, fill.read_at = step, at
-        fill.reads.append((at, place.touch))
+        fill.read = step
+        if by_threads:
+            fill.read_at = at
+            fill.reads.append((at, place.touch))
         if step.function != CHUNK:
             fill.readers.add(place.source)
         return fill, (place.offset - min(fill.parts), place.view)
@@ -237,8 +252,13 @@ class _Run:
     def _product(self, step: Step, at: int) -> None:
         *_, a, b, c = step.places
         sums = step.places[0] if len(step.places) == 4 else c
+        if step.function == _WGMMA and step.adds is not True:
+            self.set.add(sums.buffer)  # it begins another sum, or may do so
+            for key in [k for k in self.products if k[0] == sums.buffer]:
+                del self.products[key]
         if (
-            {sums.space, c.space} == {"rmem"}
+            step.function != _WGMMA
+            and {sums.space, c.space} == {"rmem"}
             and c.buffer == sums.buffer
             and sums.buffer not in self.set
             and self.trusts
@@ -252,6 +272,8 @@ class _Run:
         one, other = first.tile, second.tile
         if one is None or other is None or first.of == second.of:
             return
+        self.multiplied.setdefault(first.of, set()).update(one)
+        self.multiplied.setdefault(second.of, set()).update(other)
         known = self.products[(sums.buffer, sums.offset)]
         before = known.get((one, low, other, high))
         go_on = self._goes_on(first) and self._goes_on(second)
@@ -293,6 +315,23 @@ class _Run:
                 again = any(f.tile == fill.tile for f in fills[fill.number + 1 :])
                 if gone and fill.tile is not None and fill.tile not in used and not again:
                     self._note(Fault("lost", fill.step, fill.step.places[1], None, fill.number))
+                    break
+
+    def _left_unread(self) -> None:
+        """Of tiles that all are to be used one is copied, as often as it may be, and never read, or never multiplied as
+        the others are: a loop ends early."""
+        if self.faults or self.by_hand or not self.replay.complete:
+            return
+        for of, fills in self.fills.items():
+            read = {source for f in fills if f.read is not None for source in f.tile or ()}
+            used = self.multiplied.get(of, read)  # the first part of a tile may be read ahead, for the next pass
+            known = all(f.tile is not None for f in fills) and fills[0].key[0] not in self.in_parts
+            if not known or len(used) < _FEW:
+                continue
+            for fill in fills:
+                left = [s for s in fill.tile or () if s not in used]
+                if left and left[0][0] in self.replay.whole:
+                    self._note(Fault("unused", fill.step, fill.step.places[1], None, fill.number))
                     break
 
     def _note(self, fault: Fault) -> None:
@@ -339,36 +378,11 @@ def _others(sources: set[object], source: object) -> bool:
     return None not in sources and source is not None and not all(shared_alike(other, source) for other in sources)
 
 
-def _past(replay: Replay) -> list[Fault]:
-    """Copies and products at stages and tiles that do not exist, the first of each place."""
-    found: dict[tuple[object, str], Fault] = {}
-    for step in (*replay.steps, *replay.tiles, *(s for thread in replay.threads for s in thread.steps)):
-        for place in step.places:
-            if place.past is not None and not step.maybe and place.space in ("smem", "gmem"):
-                kind: Kind = "past stage" if place.space == "smem" else "past tile"
-                found.setdefault((step.span, kind), Fault(kind, step, place))
-    return list(found.values())
-
-
-def _missed(replay: Replay) -> list[Fault]:
-    """Tiles that no copy brings, in a kernel with products that brings the others, at the last copy of these."""
-    found = []
-    steps = (*replay.steps, *replay.tiles)
-    for buffer, tile, most in replay.missed if any(s.kind == "gemm" for s in steps) else ():
-        copies = [s for s in steps if s.kind == "copy" and s.places[0].buffer == buffer]
-        if copies and copies[-1].places[0].space == "gmem":
-            found.append(Fault("missed", copies[-1], replace(copies[-1].places[0], past=(tile, most))))
-    return found
-
-
-def _unwritten(replay: Replay) -> list[Fault]:
-    """Reads of fragments and of shared memory that nothing has written."""
-    found = []
-    for step in (s for s in replay.tiles if s.kind == "unwritten"):
-        place = step.places[0]
-        kind: Kind = "unfilled" if place.space == "smem" else "unset" if step.function == "accumulates" else "unwritten"
-        found.append(Fault(kind, step, place))
-    return found
+def _before_wgmma(replay: Replay, told: set[tuple[Kind, Span]]) -> list[Fault]:
+    """What goes wrong before the first WGMMA: what comes later may fill the stages in parts, which hides it."""
+    first = next((i for i, s in enumerate(replay.steps) if s.function == _WGMMA), 0)
+    found = _Run(replace(replay, steps=replay.steps[:first], complete=False)).run() if first else []
+    return [f for f in found if f.kind in ("unseen", "overwritten") and (f.kind, f.step.span) not in told]
 
 
 def faults_of(call: Call, context: Context) -> list[Fault]:
@@ -380,9 +394,10 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
     if id(replay) not in found:
         made = faults_of_roles(replay) if replay.threads else []
         made += _Run(replay).run() if replay.steps or not replay.threads else []
+        made += _before_wgmma(replay, {(f.kind, f.step.span) for f in made})
         if replay.more is not None:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
-        unset = [f for f in _unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
-        found[id(replay)] = [*made, *unset, *_past(replay), *_missed(replay), *outside(replay, call, context)]
+        unset = [f for f in unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
+        found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *outside(replay, call, context)]
     return found[id(replay)]

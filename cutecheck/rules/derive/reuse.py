@@ -16,9 +16,9 @@ from cutecheck.rules.derive.waits import fills
 _PASSES = 256  # of the loops around an access, which are tried one by one
 
 
-def overtakes(use: Use, context: Context) -> Use | None:
+def overtakes(use: Use, context: Context, among: Order | None = None) -> Use | None:
     """The access that this one must not overtake, where nothing holds it back."""
-    reached = order(context)
+    reached = among or order(context)
     held, before = reached.held(use), reached.before(use)
     first = next((u for u in before if u.written and u.first < use.last and use.first < u.last), None)
     if any(u.written and u.first < use.last and use.first < u.last for u in reached.elsewhere(use)):

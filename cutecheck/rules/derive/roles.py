@@ -15,10 +15,11 @@ from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.facts.span import Span
 from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted, starved, uninitialised
 from cutecheck.rules.derive.faults import Fault, Kind
-from cutecheck.rules.derive.gates import Gate, Named, learn
+from cutecheck.rules.derive.gates import Gate, Made, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory
+from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few
 from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
 from cutecheck.rules.derive.role_workers import (
     Tile,
@@ -77,6 +78,8 @@ class _Block:
         self.filled -= self.parted
         self.now: dict[Key, Tile] = {}
         self.count: dict[Key, int] = defaultdict(int)
+        self.made = Made(threads)
+        self.loaders = Loaders()
         self.faults: list[Fault] = []
         self.together = True
         self._pair()
@@ -267,6 +270,8 @@ class _Block:
         steps = [[s.span for s in self.workers[i].thread.steps if arrives_at(s, at)] for i in self.comers[at]]
         if at[0].startswith(PIPELINE) and self._by_hand():
             return False
+        if at[0].startswith(PIPELINE) and self.gates[at].count:
+            return True
         return bool(steps) and (self.gates[at].count > 0 or all(s == steps[0] for s in steps))
 
     def _forgotten(self, at: Barrier, fed: set[str]) -> bool:
@@ -285,18 +290,33 @@ class _Block:
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
         fed = {at[0] for at, who in self.comers.items() if who}
-        if any(gate_of(s)[0].startswith(PIPELINE) and gate_of(s)[0] not in fed for s in waits):
+        if any(gate_of(s)[0] not in fed and self._of_pipeline(gate_of(s)) for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
-        for step in waits:
-            if self._must_open(gate_of(step)) or self._forgotten(gate_of(step), fed):
-                other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
-                self._note("stuck", step, step.places[0], other, 0)
+        for step in steps if self.sure and (waits or all(s.kind == "named" for s in steps)) else ():
+            if step.kind == "named" and (not waits or nobody_comes(step, here)):
+                self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
                 return
-        if self.sure and here and all(w.thread.steps[w.at].kind == "named" for w in here):
-            step = here[0].thread.steps[here[0].at]
-            self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
+        stuck = [s for s in waits if self._must_open(gate_of(s)) or self._forgotten(gate_of(s), fed)]
+        few = next(
+            (
+                found
+                for s in stuck
+                if (found := too_few(gate_of(s), self.workers, self.gates[gate_of(s)].count)) is not None
+            ),
+            None,
+        )
+        if few is not None:
+            self._note("scant", few[0], few[0].places[0], None, few[1])
+        elif stuck:  # the first is one that nobody comes to, if any is: others wait for who waits there
+            step = next((s for s in stuck if not any(arrives_later(w, gate_of(s)) for w in here)), stuck[0])
+            other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
+            self._note("stuck", step, step.places[0], other, 0)
+
+    def _of_pipeline(self, at: Barrier) -> bool:
+        """A barrier of a pipeline of which it is not known how many arrive there."""
+        return at[0].startswith(PIPELINE) and not self.gates[at].count
 
     def _others_come(self) -> bool:
         """Other blocks may arrive at barriers of this one, or code that is not run.
@@ -310,6 +330,9 @@ class _Block:
 
     def _at_barrier(self, me: int, w: Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)
+        unmade = self.made.does(me, w.clock, step) if self.sure and not self.late and not step.span.is_python else None
+        if unmade is not None:
+            self._note("premature", step, step.places[0], unmade, 0)
         if step.function == "wait":
             w.sums.waited()
             known = w.clock.get(at, -1) + 1  # phases that are over for certain: no more need be when it is asked
@@ -391,6 +414,8 @@ class _Block:
             self.now.pop(key, None)
             return
         gate, phase = w.expecting
+        if self.sure and self.loaders.again(me, w.thread.number, step, gate, phase):
+            self._note("repeated", step, place, None, 0)
         if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:
             return  # another part of the same tile
         if before is not None and before.gate is not None:

@@ -48,7 +48,7 @@ def left_out(event: Event, context: Context) -> tuple[int, int] | None:
     target = event.operands[1]
     found = _slices(event, target)
     guarded = any(THREAD in {v.name for v in (*c.lhs.variables(), *c.rhs.variables())} for c in _conditions(event))
-    if found is None or not guarded or target.space not in ("smem", "gmem") or not _divides(event, target):
+    if found is None or not guarded or target.space not in ("smem", "gmem") or not divides(event, target):
         return None
     count, slices = found
     taken = {i for i in slices.values() if 0 <= i < count}
@@ -99,7 +99,7 @@ def _all_known(event: Event) -> bool:
     return all(map(known_on_threads, inner(event.guards)))
 
 
-def _divides(event: Event, target: TensorFact) -> bool:
+def divides(event: Event, target: TensorFact) -> bool:
     """The tile that the threads divide among them is a multiple of what the tiled copy moves at once."""
     tile = target.tile_layout or target.root_layout
     tiler = target.source.tiler_shape if isinstance(target.source, TiledCopy) else None

@@ -174,10 +174,13 @@ def extent_of(tensor: TensorFact, mode: int) -> str:
 
 
 def _sources(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list[TensorFact]:
-    """The global tiles that what is read comes from; none where blocks walk the rows of several otherwise."""
+    """The global tiles that what is read comes from; none where blocks walk the rows of several otherwise.
+
+    Where something else walks those of one operand (a loop from tile to tile), the other's are known still.
+    """
     found = _brought(reads, copies)
     known = [w[0] if (w := walks(t)) is not None else None for t in found]
-    return found if found and None not in known and all(w == known[0] for w in known) else []
+    return found if found and all(w == known[0] for w in known) else []
 
 
 def _brought(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list[TensorFact]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import groupby
 
 from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
 from cutecheck.rules.derive.faults import Fault
@@ -50,18 +51,30 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
 
 
 def _modes(loads: _Loads) -> Iterator[int]:
-    """Modes with as many tiles as there are loads, along which alone these go on, if they do."""
-    first, count = loads.walks[0], len(loads.walks)
-    if count < _FEW or any(len(w) != len(first) or _shape(w) != _shape(first) for w in loads.walks):
+    """Modes with as many tiles as there are loads in a row, along which alone these go on, if they do."""
+    first = loads.walks[0]
+    if any(len(w) != len(first) or _shape(w) != _shape(first) for w in loads.walks):
         return
-    moved = [m for m in range(len(first)) if any(w[m].start != first[m].start for w in loads.walks)]
     for mode, along in enumerate(first):
-        starts = [w[mode].start for w in loads.walks]
         tiles = -(-along.many // along.span)
-        if tiles != count or moved not in ([], [mode]) or len(set(starts)) == count:
+        rows = [[w[mode].start for w in row] for row in _rows(loads.walks, mode)]
+        if tiles < _FEW or any(len(starts) != tiles for starts in rows):
+            continue  # of a persistent kernel one row of tiles comes after the other
+        if all(len(set(starts)) == tiles for starts in rows):
             continue
-        if len(set(starts)) == 1 or all(isinstance(n, int) and n % along.span == 0 <= n < along.many for n in starts):
+        known = all(isinstance(n, int) and n % along.span == 0 <= n < along.many for starts in rows for n in starts)
+        if known or all(len(set(starts)) == 1 for starts in rows):
             yield mode
+
+
+def _rows(walks: list[tuple[Along, ...]], mode: int) -> Iterator[list[tuple[Along, ...]]]:
+    """Loads that come one after the other and start alike but along one mode."""
+
+    def others(walk: tuple[Along, ...]) -> tuple[int | str, ...]:
+        return tuple(a.start for m, a in enumerate(walk) if m != mode)
+
+    for _, row in groupby(walks, key=others):
+        yield list(row)
 
 
 def _shape(walk: tuple[Along, ...]) -> list[tuple[int, str]]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from math import prod
 from typing import cast
@@ -33,6 +33,7 @@ _OWN = (
     "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence", "warpgroup_arrive",
     "release", "tail",
 )  # fmt: skip
+OF_WARP = ("__syncwarp", "sync_warp")  # barriers of the lanes of a warp
 
 
 @record(frozen=True, slots=True)
@@ -90,24 +91,38 @@ def _last_before(times: list[int], when: int) -> int:
     return times[at - 1] if at else -1
 
 
-def order(context: Context) -> Order:
-    """The order of the run's accesses, made once."""
+def order(context: Context, of_block: bool = False) -> Order:
+    """The order of the run's accesses, made once; ``of_block``: only with barriers that hold other warps back, too."""
+    if of_block and "uses of blocks" not in context.memo:
+        every, found = order(context), Order()
+        found.uses, found.waits = every.uses, every.waits
+        _meet(found, (c for c in _barriers(context) if c.function.rpartition("::")[2] not in OF_WARP))
+        context.memo["uses of blocks"] = found
     if "uses" not in context.memo:
         found = Order()
         for event in sorted(context.facts.events, key=lambda e: e.order):
             for use in uses_of(event):
                 found.uses.setdefault((event.enclosing, event.arch, use.tensor.buffer or ""), []).append(use)
-        for call in _barriers(context):
-            if holds_others(call.function):
-                found.barriers.setdefault(call.arch, []).append(call.order)
-                for loop in call.loops:
-                    found.looped.setdefault((call.arch, loop), []).append(call.order)
+        barriers = _barriers(context)
+        _meet(found, barriers)
+        for call in barriers:
             if any(word in call.function for word in ("wait", "acquire")) or in_assembly(call):
                 found.waits.setdefault(call.arch, []).append(call.order)
-        for times in (*found.barriers.values(), *found.waits.values()):
+        for times in found.waits.values():
             times.sort()
         context.memo["uses"] = found
-    return cast("Order", context.memo["uses"])
+    return cast("Order", context.memo["uses of blocks" if of_block else "uses"])
+
+
+def _meet(found: Order, barriers: Iterable[Call]) -> None:
+    """Notes when threads meet."""
+    for call in barriers:
+        if holds_others(call.function):
+            found.barriers.setdefault(call.arch, []).append(call.order)
+            for loop in call.loops:
+                found.looped.setdefault((call.arch, loop), []).append(call.order)
+    for times in found.barriers.values():
+        times.sort()
 
 
 def _barriers(context: Context) -> list[Call]:
@@ -195,7 +210,7 @@ def places_of(use: Use) -> list[set[int]] | None:
         return None
     if any(v.name != THREAD for _, d in parts.modes if isinstance(d, Dyn) for v in d.expr.variables()):
         return None
-    return _places(use)
+    return places(use)
 
 
 def one_space(a: Use, b: Use) -> bool:
@@ -239,20 +254,20 @@ def _moved(a: Use, b: Use) -> bool:
 
 def _taken_from_others(a: Use, b: Use) -> bool | None:
     """Whether a thread has an element in ``b`` that only others had in ``a``; None where places are not numbers."""
-    left, right = _places(a), _places(b)
-    if left is None or right is None or len(left) != len(right) or _swizzle_to_come(a) != _swizzle_to_come(b):
+    left, right = places(a), places(b)
+    if left is None or right is None or len(left) != len(right) or swizzle_to_come(a) != swizzle_to_come(b):
         return None
     had = set().union(*left)
     return any((now & had) - then for then, now in zip(left, right, strict=True))
 
 
-def _swizzle_to_come(use: Use) -> Swizzle | None:
+def swizzle_to_come(use: Use) -> Swizzle | None:
     """The swizzle that the offsets of a view do not have yet: that of a part with a thread's own strides is in them."""
     parts = None if isinstance(use.tensor.layout, Unknown) else plain(use.tensor.layout)
     return None if parts is None else parts.swizzle
 
 
-def _places(use: Use) -> list[set[int]] | None:
+def places(use: Use) -> list[set[int]] | None:
     """The elements of each thread as they lie in memory, at the first iteration; None where they are not numbers."""
     layout, offset = use.tensor.layout, use.tensor.offset
     parts = None if isinstance(layout, Unknown) else plain(layout)
@@ -296,12 +311,12 @@ def elements(use: Use) -> set[int] | None:
 
 def memory(use: Use, passes: set[int]) -> set[int] | None:
     """Elements of all threads as they lie in memory, in passes that add so much to the first; None where unknown."""
-    found, swizzle = elements(use), _swizzle_to_come(use)
+    found, swizzle = elements(use), swizzle_to_come(use)
     if found is not None:
         every = {x + d for x in found for d in passes}
         return every if swizzle is None else {y for x in every if (y := known_value(swizzle(x))) is not None}
-    places = _places(use) if swizzle is None and passes == {0} else None
-    return None if places is None else set().union(*places)
+    each = places(use) if swizzle is None and passes == {0} else None
+    return None if each is None else set().union(*each)
 
 
 def _by_thread(use: Use) -> tuple[set[int], list[int]] | None:

@@ -57,6 +57,8 @@ _BARRIER = "barriers of the pipeline"
 _OF_BARRIER = re.compile(rf"\*{_BARRIER} (@[\w:]+)")
 _POINTERS = ("full_barrier_ptr_", "impl_")
 _DEPTH = 3
+_OWN_BLOCK = "block_rank_in_cluster"  # where threads arrive, if nothing else is said
+_CLUSTER = 2  # which argument of a constructor is the shape of the cluster
 
 
 def made_at(value: Value) -> str:
@@ -105,6 +107,7 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
         _note(m, "make_pipeline_state", mark, span, numbers)
     else:
         numbers += _parameters(m, args, span)
+        numbers += _arrivals(m, name, args, span)
         numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
         numbers.append(("storage", _place(value) or None))
         _note(m, f"{name}.create", mark, span, numbers)
@@ -247,6 +250,28 @@ def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, ob
     names = {d.name for _, d in classes.fields(m, given.cls)}
     wanted = (("tx_count", "transaction_bytes"), ("consumers", "num_consumers"))
     return [(k, constant(classes.get_field(m, given, n, span))) for k, n in wanted if n in names]
+
+
+def _arrivals(m: Machine, name: str, args: list[Value], span: Span) -> list[tuple[str, object]]:
+    """How many threads' arrivals the barriers of full and of empty stages count, where all are of the same block."""
+    given = next((a for a in args if isinstance(a, Object) and a.cls.decl.name == "Params"), None)
+    if given is None:
+        return []
+    names = {d.name for _, d in classes.fields(m, given.cls)}
+    if name == "PipelineTmaAsync" and len(args) > _CLUSTER and "num_consumers" in names:
+        alone = args[_CLUSTER]
+        if isinstance(alone, tuple) and alone and all(constant(n) == 1 for n in alone):
+            return [("empty_arrivals", constant(classes.get_field(m, given, "num_consumers", span)))]
+    elif name == "PipelineAsync" and {"producer_arv_count", "consumer_arv_count", "dst_blockid"} <= names:
+        where = classes.get_field(m, given, "dst_blockid", span)
+        number = where.value if isinstance(where, Scalar) else None
+        if not isinstance(number, Dyn) or str(number) != _OWN_BLOCK:
+            return []
+        return [
+            ("full_arrivals", constant(classes.get_field(m, given, "producer_arv_count", span))),
+            ("empty_arrivals", constant(classes.get_field(m, given, "consumer_arv_count", span))),
+        ]
+    return []
 
 
 def inside(m: Machine) -> bool:

@@ -121,7 +121,8 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     if not running.steps:
         return None, cost
     missed = running.slices.missed() if complete and not made_smaller else ()
-    made = Replay(tuple(running.steps), complete, (), missed)
+    whole = running.slices.whole() if complete and not made_smaller else ()
+    made = Replay(tuple(running.steps), complete, (), missed, whole=whole)
     for numbers in several_tiles(running) if running.cost <= _COSTLY else ():
         again, ended = _run(m, start, running.given, numbers=numbers)
         cost += again.cost

@@ -23,6 +23,7 @@ ZERO = "      mma.accumulate_ = GMMA::ScaleOut::Zero;\n"
 LOOP = "    for (int tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {\n      int const tm"
 EPILOGUE = "      Tensor mC = make_tensor(make_gmem_ptr(C)"
 SKIPS = "{ if (++stage == kStages) { stage = 0; phase ^= 1; } }"
+ROWS, LOOPED = "int const tm = tile % tiles_m, tn = tile / tiles_m;", "int const tm = tile, tn"
 RIGHT = {
     "barriers": (BARRIERS,),
     "one_lane_of_each_warp_releases": (
@@ -57,6 +58,12 @@ RIGHT = {
         ),
         EPILOGUE,
         "      cutlass::arch::NamedBarrier::arrive(256, 2 + (turn + 1) % 2);\n" + EPILOGUE,
+    ),
+    "columns_by_the_block": (BARRIERS, ROWS, f"{LOOPED} = blockIdx.y;", ROWS, f"{LOOPED} = blockIdx.y;"),
+    "barriers_are_there_for_the_warp": (
+        BARRIERS,
+        "  }\n  __syncthreads();\n  if (wg",
+        "  }\n  __syncwarp();\n  cute::cluster_sync();\n  if (wg",
     ),
     "two_steps_a_pass": (
         BARRIERS,
@@ -138,6 +145,16 @@ WRONG = {
     "every_other_tile": (BARRIERS, {"CUT217"}, LOOP, LOOP.replace("gridDim", "2 * gridDim")),
     "counts_all_threads": (BARRIERS, {"CUT217"}, "s.empty[i], 2)", "s.empty[i], 256)"),
     "counts_two_that_load": (BARRIERS, {"CUT217"}, "s.full[i], 1)", "s.full[i], 2)"),
+    "a_stays": (BARRIERS, {"CUT218"}, "tAgA(_, k), tAsA", "tAgA(_, 0), tAsA"),
+    "barriers_need_not_be_there": (BARRIERS, {"CUT217"}, "  }\n  __syncthreads();\n  if (wg", "  }\n  if (wg"),
+    "columns_by_another_index": (
+        BARRIERS,
+        {"CUT219"},
+        ROWS,
+        f"{LOOPED} = blockIdx.x;",
+        ROWS,
+        f"{LOOPED} = blockIdx.y;",
+    ),
     "grouped_consumer_starts_again": (GROUPED, {"CUT213"}, ZERO, ZERO + "      it = 0;\n"),
     "stage_of_the_tile": (
         GROUPED,

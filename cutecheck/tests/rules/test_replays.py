@@ -94,6 +94,7 @@ MISTAKES = {
     "no_such_stage": ("write = write == 2 ? 0", "write = write == 3 ? 0", "CUT209"),
     "read_of_no_stage": ("(read + 1) % 3", "(read + 1) % 4", "CUT209"),
     "last_left_out": ("tiles = k / 16;", "tiles = k / 16 - 1;", "CUT218"),
+    "ends_early": ("t < tiles; ++t", "t < tiles - 1; ++t", "CUT218"),
     "half_left_out": ("tiles = k / 16;", "tiles = k / 32;", "CUT218"),
     "no_such_tile": ("if (next < tiles) {", "if (next <= tiles) {", "CUT210"),
     "b_filled_once": ("          fill(Load{}, fB(_, _, _, next), tB(_, _, _, write));\n", "", "CUT218"),

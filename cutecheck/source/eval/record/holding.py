@@ -48,6 +48,12 @@ _PIPELINED = {  # what a step does with which barrier
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
 _OF_THREADS = {"producer_acquire": (("wait", _EMPTY),), "producer_commit": (("arrive", _FULL),)}
+_WHOSE = {  # barriers, in words
+    "full_arrivals": "a full stage's barrier (producer_commit)",
+    "empty_arrivals": "an empty stage's barrier (consumer_release)",
+}
+# a step in a method of this name is one of a class around the pipeline, which may do the others by hand
+_METHOD = re.compile(r"(?:producer|consumer)_(?:try_)?(?:acquire|commit|wait|release)")
 _EXCHANGES = re.compile(r"__(?:shfl(?:_\w+)?|any|all|ballot|match_\w+|reduce_\w+)_sync")
 
 
@@ -107,7 +113,7 @@ class Holding(Running):
         function = name.rsplit("::", 1)[-1].rsplit(".", 1)[-1]
         if self.by_source:
             function = _OF_DSL.get(function, function)
-        if _FENCES.search(function):
+        if _FENCES.search(function) and function not in _COPIES:
             self.add(Step("call", span, where, FENCE))
         if function in _COPIES and not self.by_source:
             given = [a.value if isinstance(a, Scalar) else a for a in args]
@@ -145,6 +151,8 @@ class Holding(Running):
             return
         if self.thread is None or not all(self.under):
             self.end()
+        if kind != "init" and self.counting:
+            self._by_hand(buffer, span, where)
         asked = arguments[:1] if kind == "arrive" else arguments  # in which block it arrives makes it no other role
         numbers = [self.whole(a) for a in asked]
         if kind == "escapes" or buffer == "?" or (numbers and numbers[0] is None):
@@ -248,19 +256,47 @@ class Holding(Running):
         self.known.add(span)
         if name.endswith(".create"):
             self.kinds[of] = name
+            self._made(of, span, where, dict(keywords))
             if name != _PLAIN and (name != _THREADS or self.by_source):
                 self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
         by_threads = self.kinds.get(of) == _THREADS and not self.by_source
         if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":
             self.add(Step("call", span, where, "cp_async_wait", 0))  # it arrives when the thread's copies are done
         steps = _PIPELINED | _OF_THREADS if by_threads else _PIPELINED
+        for own in (f"{of}{which}" for which in (_FULL, _EMPTY)):
+            told = name == "producer_get_barrier" and by_threads and own == of  # something else may arrive there
+            if own in self.counting and (told or _METHOD.match(_short(where))):
+                self._uncounted(own, span, where)
         if name not in steps:
             if name == "escapes" or (self.thread is None and not name.startswith("make_")):
                 self.end()
             return
         index, phase = self.state
         for kind, which in steps[name]:
-            self.barrier(kind, f"{of}{which}", span, where, (index, phase) if kind == "wait" else (index,))
+            buffer = f"{of}{which}"
+            once = 1 if kind == "arrive" and buffer in self.counting and "after" not in dict(keywords) else None
+            self.barrier(kind, buffer, span, where, (index, phase) if kind == "wait" else (index,), once)
+
+    def _by_hand(self, buffer: str, span: Span, where: str) -> None:
+        """A barrier in the storage of a pipeline is used without it: who arrives there is not known any more."""
+        for own, storage in list(self.counting.items()):
+            if storage and buffer.startswith(f"{storage}."):
+                self._uncounted(own, span, where)
+
+    def _uncounted(self, own: str, span: Span, where: str) -> None:
+        del self.counting[own]
+        at = Place("", span, "smem", own, ANY_BARRIER)
+        self.add(Step("barrier", span, where, "init", None, (at,), maybe=True))
+
+    def _made(self, of: str, span: Span, where: str, told: dict[str, object]) -> None:
+        """A pipeline, whose constructor initialises its barriers, for threads of its block that arrive each."""
+        for which, key in ((_FULL, "full_arrivals"), (_EMPTY, "empty_arrivals")):
+            count = told.get(key)
+            if self.thread is None or self.by_source or not isinstance(count, int) or self.under:
+                continue
+            self.counting[f"{of}{which}"] = str(told.get("storage", "")).rpartition(".")[0]
+            at = Place(_WHOSE[key], span, "smem", f"{of}{which}", ANY_BARRIER)
+            self.add(Step("barrier", span, where, "init", count, (at,), maybe=True))
 
 
 def _short(symbol: str) -> str:

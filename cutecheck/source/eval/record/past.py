@@ -132,6 +132,18 @@ class Slices:
             out += [(buffer, left[0], most)] if left else []
         return tuple(out)
 
+    def whole(self) -> tuple[str, ...]:
+        """Buffers of many tiles along one mode, of which the whole run has sliced each one: all are to be used."""
+        if self.of_blocks:
+            return ()
+        out = []
+        for (buffer, extent), sliced in self.taken.items():
+            most = self.replay.number(extent)
+            decided = self.decided <= run_time_names(extent) and (self.decided or not run_time_names(extent))
+            if decided and most is not None and most >= _FEW and sliced - {-1} == set(range(most)):
+                out.append(buffer)
+        return tuple(out)
+
 
 def _coordinates(coord: Any, shape: Any) -> Iterator[tuple[Any, Any]]:
     """Numbers of a coordinate, each with the shape of its mode."""

@@ -96,8 +96,12 @@ class Replaying(Holding):
             name = signals or by
             if self.by_source and kind in ("load", "drain") and not self.elected:
                 return  # one thread of the warp does it
+        elif kind == "gemm" and (by := by_hardware(kind, tiled, facts)[1]):
+            name, goes_on = by, True
         if kind == "drain" and self.thread is None:
             return
+        if name == "umma" and self.thread is None:
+            self.end()
         if not all(self.under) or not (self.thread is not None or all(followed(tiled, s) for s in spaces)):
             self.end()
         if not any(s.kind == "copy" for s in self.steps):

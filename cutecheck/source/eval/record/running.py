@@ -19,7 +19,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
-from cutecheck.source.eval.record.regions import DESCRIPTOR, regions
+from cutecheck.source.eval.record.regions import regions
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
 from cutecheck.source.eval.record.tma_tiles import walk_of
 from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
@@ -74,6 +74,8 @@ class Running:
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.pointed: set[str] = set()  # buffers that are written by other means than copies, or may be; "": any
         self.kinds: dict[str, str] = {}  # of pipelines: what made them
+        # barriers of pipelines at which each thread that comes arrives once, and what their storage is called
+        self.counting: dict[str, str] = {}
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
         self.made_by_host: set[str] = set()  # numbers without a name that decide before anything is copied
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
@@ -278,8 +280,6 @@ class Running:
         more = self.number(as_expr(inner))
         if offset is None or more is None:
             return None
-        if fact.space == "smem" and fact.dtype == DESCRIPTOR and self.thread is None:
-            return None  # whom a warpgroup's instructions hold back is not known
         if fact.dtype is not None and fact.dtype.bits and fact.root_bits and fact.space == "smem":
             offset = offset * int(fact.dtype.bits) // int(fact.root_bits)  # of descriptors, and of what was recast
         offset += more

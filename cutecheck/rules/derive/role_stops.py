@@ -1,0 +1,47 @@
+"""Threads of a block that wait for ever: for whom; and loads that several lanes make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from cutecheck.facts.replayed import Step
+from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, key_of
+from cutecheck.rules.derive.role_workers import Worker, arrives_at
+
+_WARP = 32
+
+
+def arrives_later(w: Worker, at: Barrier) -> bool:
+    """Whether a thread arrives at the barrier if it goes on."""
+    return any(arrives_at(s, at) for s in w.thread.steps[w.at :])
+
+
+def nobody_comes(step: Step, here: Sequence[Worker]) -> bool:
+    """All that come to a named barrier at all are there, or have been, and it waits for more."""
+    buffer = step.places[0].buffer
+    ahead = (s for w in here for s in w.thread.steps[w.at + 1 :] if w.thread.steps[w.at].kind != "named")
+    return not any(s.kind == "named" and s.places[0].buffer == buffer for s in ahead)
+
+
+def too_few(at: Barrier, workers: Sequence[Worker], count: int) -> tuple[Step, int] | None:
+    """Where a barrier is initialised that counts more than arrive there, if each place is come to once a phase."""
+    every = [(w.thread, s) for w in workers for s in w.thread.steps if s.kind == "barrier" and s.places]
+    inits = [s for _, s in every if s.function == "init"]
+    made = [s for s in inits if gate_of(s) == at or (s.maybe and gate_of(s)[0] == at[0])]
+    places = {(t.number, s.span): t.counts * (s.arrives or 0) for t, s in every if arrives_at(s, at)}
+    come = sum(places.values())
+    return (made[0], come) if made and 0 < come < count else None
+
+
+class Loaders:
+    """Who loads a tile first, by the place, the phase of the barrier that is told, and the warp."""
+
+    def __init__(self) -> None:
+        self.first: dict[tuple[object, Key, int, object, Barrier, int, int], int] = {}
+
+    def again(self, me: int, thread: int, step: Step, gate: Barrier, phase: int) -> bool:
+        """Whether another lane of the warp has TMA bring the same tile, for the same phase."""
+        source, target = step.places[:2]
+        at = (step.span, key_of(target), target.offset, source.walk, gate, phase, thread // _WARP)
+        known = source.walk is not None and all(isinstance(a.start, int) for a in source.walk)
+        return self.first.setdefault(at, me) != me and known and not step.maybe
