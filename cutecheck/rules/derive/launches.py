@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Event, Facts, Launch, SmemBuffer
+from cutecheck.facts.index import place_of
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.expr import Expr
@@ -147,7 +148,7 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     if not isinstance(event.tiled, TiledCopy) or atom is None or "TMA" in atom.op or "BULK" in atom.op:
         return None
     want = known_value(event.tiled.num_thr)
-    key = (event.enclosing, event.arch, str(event.tiled))
+    key = (*place_of(event), str(event.tiled))
     indices = _slice_indices(context).get(key)
     if not indices or want is None or threads > LARGEST_BLOCK:
         return None
@@ -162,14 +163,14 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     return len(taken) if taken < set(range(want)) else None
 
 
-def _slice_indices(context: Context) -> dict[tuple[str, str, str], set[Expr]]:
+def _slice_indices(context: Context) -> dict[tuple[str, str, str, str], set[Expr]]:
     """Indices that each TiledCopy of a function is sliced by, where its copies partition their operands."""
     if "slice indices" not in context.memo:
-        found: dict[tuple[str, str, str], set[Expr]] = {}
+        found: dict[tuple[str, str, str, str], set[Expr]] = {}
         for event in context.facts.events:
             for tensor in event.operands if event.kind == "copy" and isinstance(event.tiled, TiledCopy) else ():
                 if tensor.thread is not None and tensor.provenance == "partition" and tensor.source == event.tiled:
-                    key = (event.enclosing, event.arch, str(event.tiled))
+                    key = (*place_of(event), str(event.tiled))
                     found.setdefault(key, set()).add(as_expr(tensor.thread))
         context.memo["slice indices"] = found
-    return cast("dict[tuple[str, str, str], set[Expr]]", context.memo["slice indices"])
+    return cast("dict[tuple[str, str, str, str], set[Expr]]", context.memo["slice indices"])

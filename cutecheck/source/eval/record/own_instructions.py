@@ -49,9 +49,10 @@ class InstructionRecorder(LaunchRecorder):
             return
         self.clock += 1
         where, bindings = self.frame.symbol, self.frame.bindings
-        self.calls[(span, "multicast", where, bindings)] = CallFact(
+        kernel = self.frame.kernel
+        self.calls[(span, "multicast", where, bindings, kernel if span.is_python else "")] = CallFact(
             "multicast", span, (mask,), Unknown(MULTICAST, span), where, self.arch, bindings, (), self.clock,
-            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+            tuple(self._guards), len(self._loops), self._loops, kernel,
         )  # fmt: skip
 
     def follows_elements(self) -> bool:

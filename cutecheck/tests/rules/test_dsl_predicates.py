@@ -1,0 +1,76 @@
+"""Predicates of the DSL's copies that helpers compute, in kernels of several configurations (4.8.1)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+KERNEL = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+class Load:
+    def __init__(self, rows, columns):
+        self.tile = (rows, columns)
+
+    @cute.jit
+    def __call__(self, a: cute.Tensor, b: cute.Tensor):
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
+        across = self.tile[1]
+        threads = cute.make_layout((128 // across, across), stride=(across, 1))
+        tiled = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 1)))
+        self.kernel(a, b, tiled).launch(grid=[8, 8, 1], block=[128, 1, 1])
+
+    def asked(self, coordinates, limit):
+        pred = cute.make_rmem_tensor(coordinates.shape, cutlass.Boolean)
+        for i in range(cute.size(pred)):
+            pred[i] = cute.elem_less(coordinates[i], limit)
+        return pred
+
+    @cute.kernel
+    def kernel(self, a: cute.Tensor, b: cute.Tensor, tiled: cute.TiledCopy):
+        bx, by, _ = cute.arch.block_idx()
+        thr = tiled.get_slice(cute.arch.thread_idx()[0])
+        self.both(a, b, bx, by, tiled, thr)
+
+    @cute.jit
+    def both(self, a, b, bx, by, tiled, thr):
+        gA, gB = cute.local_tile(a, self.tile, (bx, by)), cute.local_tile(b, self.tile, (by, bx))
+        cA = cute.local_tile(cute.make_identity_tensor(a.shape), self.tile, (bx, by))
+        cB = cute.local_tile(cute.make_identity_tensor(b.shape), self.tile, (by, bx))
+        tAgA, tBgB, tAcA, tBcB = thr.partition_S(gA), thr.partition_S(gB), thr.partition_S(cA), thr.partition_S(cB)
+        pA = self.asked(tAcA, a.shape)
+        pB = self.asked(tBcB, b.shape)
+        cute.copy(tiled, tAgA, cute.make_fragment_like(tAgA), pred=pA)
+        cute.copy(tiled, tBgB, cute.make_fragment_like(tBgB), pred=pB)
+
+
+def tensor():
+    size = cute.sym_int()
+    return make_fake_tensor(cutlass.Float32, (cute.sym_int(), size), stride=(cute.sym_int(), 1), assumed_align=16)
+
+
+for rows, columns in ((64, 32), (32, 16), (64, 8)):
+    cute.compile(Load(rows, columns), tensor(), tensor())
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("", "", ""),
+        ("pred=pB)", "pred=pA)", "predicates of `tBgB`"),
+        ("asked(tBcB, b.shape)", "asked(tBcB, a.shape)", "predicates of `tBgB`"),
+    ],
+)
+def test_of_a_helper_and_of_several_configurations(tmp_path: Path, right: str, wrong: str, said: str) -> None:
+    (tmp_path / "kernel.py").write_text(KERNEL.replace(right, wrong, 1) if right else KERNEL)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT604",)))
+    assert {f.code for f in report.findings} == ({"CUT604"} if said else set()), report.findings
+    assert all(said in f.message for f in report.findings) and not report.errors
