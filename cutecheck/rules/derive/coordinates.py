@@ -130,16 +130,24 @@ def _step(offset: Expr, values: dict[str, Expr], name: str) -> int | None:
 
 
 def advance(value: Int, index: str) -> int | None:
-    """By how much a coordinate grows with each step of a block index; None where that is not the same everywhere."""
+    """By how much a coordinate grows with each step of a block index; None where that is not the same everywhere.
+
+    Of ``min(tiles, index + 1)`` it is not: whether the others are small or large numbers must make no difference.
+    """
     expression = as_expr(value)
     names = {v.name for v in expression.variables()}
     if index not in names:
         return 0
     try:
-        at = [expression.evaluate({n: i * (n == index) for n in names}) for i in range(4)]
+        steps = {
+            b - a for other in (0, _BASE)
+            for a, b in itertools.pairwise(
+                expression.evaluate({n: i if n == index else other for n in names}) for i in range(4)
+            )
+        }  # fmt: skip
     except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
-    return at[1] - at[0] if len({b - a for a, b in itertools.pairwise(at)}) == 1 else None
+    return steps.pop() if len(steps) == 1 else None
 
 
 def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:

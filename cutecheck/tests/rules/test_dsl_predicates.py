@@ -137,3 +137,19 @@ def test_columns_that_a_helper_asks_for_in_rows_that_a_condition_does(
     messages = [f.message for f in report.findings]
     assert len(messages) == len(said) and not report.errors
     assert all(part in message for part, message in zip(said, messages, strict=True))
+
+
+@pytest.mark.parametrize(
+    ("tile", "said"),
+    [("bx", []), ("cutlass.min(bx + 1, cute.ceil_div(a.shape[0], 64)) - 1", []), ("0", ["start at the tile"])],
+)
+def test_the_last_tile_that_a_block_needs(tmp_path: Path, tile: str, said: list[str]) -> None:
+    """Keys of a causal attention: as many as the block's queries, or all that there are."""
+    text = ROWS_AND_COLUMNS.replace("(64, 64), (bx, by))", f"(64, 64), ({tile}, by))")
+    if tile == "0":
+        text = ROWS_AND_COLUMNS.replace("a.shape), (64, 64), (bx, by))", "a.shape), (64, 64), (0, by))")
+    (tmp_path / "kernel.py").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT604",)))
+    messages = [f.message for f in report.findings]
+    assert len(messages) == len(said) and not report.errors
+    assert all(part in message for part, message in zip(said, messages, strict=True))
