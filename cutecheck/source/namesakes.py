@@ -31,7 +31,7 @@ class Renaming:
         return self.names.get(name, name)
 
     def buffer(self, ident: str) -> str:
-        """A buffer is named after the function that declares it, ``kernel::smem``, and the kernel, ``kernel/f::smem``."""
+        """A buffer is named after the function that declares it: ``kernel::smem``, ``kernel/function::smem``."""
         if ident not in self._buffers:
             found = next((n for n in self.names if ident.startswith((f"{n}::", f"{n}/"))), "")
             self._buffers[ident] = self.names[found] + ident[len(found) :] if found else ident

@@ -81,7 +81,9 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, _blocks(kwargs.get("grid")), threads, _shared_memory(kwargs), span, _cluster(kwargs))
+        _walk(
+            m, call, entry, dims, _blocks(kwargs.get("grid")), threads, _shared_memory(kwargs), span, _cluster(kwargs)
+        )
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached

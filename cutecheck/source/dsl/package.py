@@ -26,8 +26,8 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     dsl_tensors,
     dsl_tiled,
     guarded,
+    warps,
 )
-from cutecheck.source.eval.intrinsics import warps
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, TensorVal, Value

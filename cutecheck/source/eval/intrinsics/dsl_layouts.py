@@ -308,7 +308,6 @@ def _assume(c: Call) -> Value:
     v = c.arg(0)
     by = c.kwargs.get("divby", c.args[1] if len(c.args) > 1 else None)
     if isinstance(v, (Dyn, Scalar, Extern)) and isinstance(by, int) and by > 1:
-
         wide = isinstance(v, Dyn) and any(x.name.endswith(":i64") for x in v.expr.variables())
         made = c.m.fresh("assumed", Domain(step=by))
         if wide:
