@@ -232,6 +232,7 @@ class Predicate:
     arch: str
     element: Int | None = None
     block: tuple[int | None, ...] = ()  # as in Event
+    kernel: str = ""  # as in Event
 
 
 @record(frozen=True, slots=True)

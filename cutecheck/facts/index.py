@@ -10,6 +10,24 @@ from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
 
 
+def place_of(of: Call | Event) -> tuple[str, str, str]:
+    """The function, kernel and architecture that a fact is of.
+
+    A function of Python is another one for each configuration of a kernel that calls it; one of C++ is told apart by
+    its template arguments.
+    """
+    return (of.enclosing, of.kernel if of.span.is_python else "", of.arch)
+
+
+def asked_of(buffer: str, of: Predicate | Event) -> tuple[object, ...]:
+    """What predicates have in common with the copies that ask them: the tensor, kernel, architecture and block.
+
+    Of Python a helper may compute them: its tensors are told apart by where it was called from.
+    """
+    within = of.enclosing if not of.kernel or not of.span.is_python else ""
+    return (buffer, within, of.kernel, of.arch, of.block)
+
+
 class FactIndex:
     """Indexes over the facts of one run, each made when it is first asked for; orders are those of the facts."""
 
@@ -51,13 +69,11 @@ class FactIndex:
 
     @cached_property
     def predicates(self) -> dict[tuple[object, ...], list[Predicate]]:
-        """What is assigned from comparisons, by the tensor's buffer, function, architecture and block."""
+        """What is assigned from comparisons, by what :func:`asked_of` says of it."""
         found: dict[tuple[object, ...], list[Predicate]] = {}
         for predicate in self._facts.predicates:
             if predicate.bounds:
-                found.setdefault((predicate.buffer, predicate.enclosing, predicate.arch, predicate.block), []).append(
-                    predicate
-                )
+                found.setdefault(asked_of(predicate.buffer, predicate), []).append(predicate)
         return found
 
     @cached_property

@@ -31,9 +31,9 @@ class Renaming:
         return self.names.get(name, name)
 
     def buffer(self, ident: str) -> str:
-        """A buffer is named after the function that declares it: ``kernel::smem``."""
+        """A buffer is named after the function that declares it: ``kernel::smem``, ``kernel/function::smem``."""
         if ident not in self._buffers:
-            found = next((n for n in self.names if ident.startswith(f"{n}::")), "")
+            found = next((n for n in self.names if ident.startswith((f"{n}::", f"{n}/"))), "")
             self._buffers[ident] = self.names[found] + ident[len(found) :] if found else ident
         return self._buffers[ident]
 
@@ -94,7 +94,8 @@ class Renaming:
         return replace(launch, kernel=self.symbol(launch.kernel))
 
     def predicate(self, p: Predicate) -> Predicate:
-        return replace(p, buffer=self.buffer(p.buffer), enclosing=self.symbol(p.enclosing))
+        enclosing, kernel = self.symbol(p.enclosing), self.symbol(p.kernel)
+        return replace(p, buffer=self.buffer(p.buffer), enclosing=enclosing, kernel=kernel)
 
 
 def aside(kernel: str) -> str:

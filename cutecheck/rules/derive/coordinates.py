@@ -11,6 +11,7 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
+from cutecheck.facts.index import asked_of
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
@@ -129,16 +130,24 @@ def _step(offset: Expr, values: dict[str, Expr], name: str) -> int | None:
 
 
 def advance(value: Int, index: str) -> int | None:
-    """By how much a coordinate grows with each step of a block index; None where that is not the same everywhere."""
+    """By how much a coordinate grows with each step of a block index; None where that is not the same everywhere.
+
+    Of ``min(tiles, index + 1)`` it is not: whether the others are small or large numbers must make no difference.
+    """
     expression = as_expr(value)
     names = {v.name for v in expression.variables()}
     if index not in names:
         return 0
     try:
-        at = [expression.evaluate({n: i * (n == index) for n in names}) for i in range(4)]
+        steps = {
+            b - a for other in (0, _BASE)
+            for a, b in itertools.pairwise(
+                expression.evaluate({n: i if n == index else other for n in names}) for i in range(4)
+            )
+        }  # fmt: skip
     except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
-    return at[1] - at[0] if len({b - a for a, b in itertools.pairwise(at)}) == 1 else None
+    return steps.pop() if len(steps) == 1 else None
 
 
 def bounded_mode(value: Int, coordinates: tuple[Int, ...]) -> int | None:
@@ -195,7 +204,7 @@ def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     where = (event.enclosing, event.arch)
     if event.predicate is not None:
         found: dict[Span, list[Predicate]] = {}
-        for p in context.index.predicates.get((event.predicate.buffer or "", *where, event.block), []):
+        for p in context.index.predicates.get(asked_of(event.predicate.buffer or "", event), []):
             found.setdefault(p.span, []).append(p)
         return list(found.values())
     guards = [g for g in event.guards if g.bounds]

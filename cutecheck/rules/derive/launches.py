@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Event, Facts, Launch, SmemBuffer
+from cutecheck.facts.index import place_of
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.expr import Expr
@@ -149,11 +150,11 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     if not isinstance(event.tiled, TiledCopy) or atom is None or "TMA" in atom.op or "BULK" in atom.op:
         return None
     want = known_value(event.tiled.num_thr)
-    key = (event.enclosing, event.arch, str(event.tiled), "")
+    key = (*place_of(event), str(event.tiled), "")
     target = event.operands[1] if len(event.operands) > 1 else None
     taken = _slices(_slice_indices(context).get(key), threads, want)
     if taken is None and target is not None and target.space == "smem" and target.buffer and divides(event, target):
-        taken = _slices(_slice_indices(context).get((*key[:3], target.buffer)), threads, want)  # others may take all
+        taken = _slices(_slice_indices(context).get((*key[:-1], target.buffer)), threads, want)  # others may take all
     return taken
 
 
@@ -171,16 +172,16 @@ def _slices(indices: set[Expr] | None, threads: int, want: int | None) -> int | 
     return len(taken) if taken < set(range(want)) else None
 
 
-def _slice_indices(context: Context) -> dict[tuple[str, str, str, str], set[Expr]]:
+def _slice_indices(context: Context) -> dict[tuple[str, ...], set[Expr]]:
     """Indices that each TiledCopy of a function is sliced by, where its copies partition their operands; also of those
     to one buffer."""
     if "slice indices" not in context.memo:
-        found: dict[tuple[str, str, str, str], set[Expr]] = {}
+        found: dict[tuple[str, ...], set[Expr]] = {}
         for event in context.facts.events:
             for tensor in event.operands if event.kind == "copy" and isinstance(event.tiled, TiledCopy) else ():
                 if tensor.thread is not None and tensor.provenance == "partition" and tensor.source == event.tiled:
-                    key = (event.enclosing, event.arch, str(event.tiled))
+                    key = (*place_of(event), str(event.tiled))
                     for to in {"", event.operands[-1].buffer or ""}:
                         found.setdefault((*key, to), set()).add(as_expr(tensor.thread))
         context.memo["slice indices"] = found
-    return cast("dict[tuple[str, str, str, str], set[Expr]]", context.memo["slice indices"])
+    return cast("dict[tuple[str, ...], set[Expr]]", context.memo["slice indices"])

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import cast
 
 from cutecheck.facts import Call, Event, Launch, TensorFact
+from cutecheck.facts.index import place_of
 from cutecheck.model import expr as ex
 from cutecheck.model.algebra import cosize
 from cutecheck.model.basis import ScaledBasis
@@ -71,10 +72,10 @@ def tile_of(tensor: TensorFact, event: Event, context: Context) -> list[tuple[In
             if isinstance(whole.layout, ScaledBasis) or not hasattr(whole.layout, "shape"):
                 continue
             pairs = list(zip(mode_sizes(whole.layout), mode_sizes(threads), strict=False))  # type: ignore[arg-type]
-            made.setdefault((call.enclosing, call.arch, *_key(call.result)), pairs)
+            made.setdefault((*place_of(call), *_key(call.result)), pairs)
         context.memo["local partitions"] = made
     known = cast("dict[object, list[tuple[Int, Int]]]", context.memo["local partitions"])
-    return known.get((event.enclosing, event.arch, *_key(tensor)), [])
+    return known.get((*place_of(event), *_key(tensor)), [])
 
 
 def _key(tensor: TensorFact) -> tuple[object, ...]:

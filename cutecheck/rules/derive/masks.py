@@ -6,6 +6,7 @@ from itertools import product
 from math import prod
 
 from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.facts.index import place_of
 from cutecheck.model.expr import Expr, Op
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.records import record
@@ -34,7 +35,7 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
     if not isinstance(mask, (int, Dyn)) or shape is None:
         return None
     events = (e for e in context.facts.events if e.span == call.span and e.order < call.order)
-    event = max((e for e in events if (e.enclosing, e.arch) == (call.enclosing, call.arch)), key=_order, default=None)
+    event = max((e for e in events if place_of(e) == place_of(call)), key=_order, default=None)
     found = None if event is None else tensor_map_of(event.tiled)
     atom = None if event is None else atom_of_event(event)
     if (

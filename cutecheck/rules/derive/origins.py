@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.facts.index import place_of
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.records import record
 from cutecheck.rules.base import Context
@@ -27,14 +28,14 @@ def fragment_owner(tensor: TensorFact, event: Event, context: Context) -> Owner 
     """The MMA that a register tensor, a view of its elements, or descriptors of shared memory were made for."""
     if tensor.buffer is None or tensor.space not in ("rmem", "smem"):
         return None
-    return _index(context).get((event.enclosing, event.arch, *_fragment(tensor)))
+    return _index(context).get((*place_of(event), *_fragment(tensor)))
 
 
 def partition_owner(tensor: TensorFact, event: Event, context: Context) -> Owner | None:
     """The MMA and operand of a tensor in memory that an MMA partitioned."""
     if tensor.provenance != "partition" or not isinstance(tensor.source, TiledMMA):
         return None
-    return _index(context).get((event.enclosing, event.arch, tensor.buffer, tensor.layout, tensor.offset))
+    return _index(context).get((*place_of(event), tensor.buffer, tensor.layout, tensor.offset))
 
 
 def _fragment(tensor: TensorFact) -> tuple[object, ...]:
@@ -47,7 +48,7 @@ def _index(context: Context) -> dict[object, Owner | None]:
         found: dict[object, Owner | None] = {}
         for call in context.facts.calls:
             tensor, mma = call.result, call.arguments[0] if call.arguments else None
-            where = (call.enclosing, call.arch)
+            where = place_of(call)
             if call.function in _ALIKE and isinstance(tensor, TensorFact) and isinstance(mma, TensorFact):
                 if tensor.space == mma.space == "rmem" and mma.provenance != "retile":
                     found.setdefault((*where, tensor.buffer), found.get((*where, mma.buffer)))

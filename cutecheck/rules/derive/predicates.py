@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from cutecheck.facts import Event, Predicate, TensorFact, Unknown
 from cutecheck.facts.core import Bound
@@ -115,7 +116,14 @@ def fault_of(
     if apart is not None:
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
         return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
-    return next(_of_limits(event, asked, tensor, part, context), None)
+    return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
+
+
+def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate:
+    """What a condition around the copy bounds, too: rows by ``if (row < m)``, columns by the predicate tensor."""
+    around = [g for g in inner(event.guards) if g.bounds and g.complete]
+    more = tuple(b for g in around for b in g.bounds if len(b.coordinates) == len(part.extents))
+    return predicate if event.predicate is None or not more else replace(predicate, bounds=(*predicate.bounds, *more))
 
 
 def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:

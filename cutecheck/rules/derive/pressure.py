@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.facts.index import place_of
 from cutecheck.facts.resources import registers
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import known_value
@@ -45,10 +46,10 @@ def alive(call: Call, context: Context) -> list[Call]:
         found: dict[object, list[Call]] = {}
         for c in context.facts.calls:
             if accumulators(c) is not None:
-                found.setdefault((c.enclosing, c.arch, c.bindings), []).append(c)
+                found.setdefault((*place_of(c), c.bindings), []).append(c)
         context.memo["accumulators"] = found
     made = cast("dict[object, list[Call]]", context.memo["accumulators"])
-    return made.get((call.enclosing, call.arch, call.bindings), [])
+    return made.get((*place_of(call), call.bindings), [])
 
 
 def of_operands(call: Call, context: Context) -> list[tuple[int, Call]]:
@@ -58,13 +59,13 @@ def of_operands(call: Call, context: Context) -> list[tuple[int, Call]]:
         made: dict[object, list[Call]] = {}
         for c in context.facts.calls:
             if c.function.endswith(("_fragment_A", "_fragment_B")):
-                made.setdefault((c.function[-1], c.enclosing, c.arch, c.bindings), []).append(c)
+                made.setdefault((c.function[-1], *place_of(c), c.bindings), []).append(c)
         context.memo["operands"] = made
     fragments = cast("dict[object, list[Call]]", context.memo["operands"])
     found: list[tuple[int, Call]] = []
     for operand in "AB":
         sizes = [
-            (n, c) for c in fragments.get((operand, call.enclosing, call.arch, call.bindings), ())
+            (n, c) for c in fragments.get((operand, *place_of(call), call.bindings), ())
             if c.arguments[:1] == (mma,) and (n := _step(c)) is not None
         ]  # fmt: skip
         found += [max(sizes, key=lambda pair: pair[0])] if sizes else []

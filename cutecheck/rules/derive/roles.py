@@ -278,6 +278,15 @@ class _Block:
         """Nobody arrives at the barrier of a pipeline's stage, and somebody at those of others."""
         return at[0].startswith(PIPELINE) and at[0] in fed and not self.comers[at] and not self._by_hand()
 
+    def _alone(self, wait: Step, fed: set[str]) -> bool:
+        """Of the Python DSL, whose runs have all steps: no thread of the block arrives at a barrier that counts some,
+        at others of its array they do; and there is no other block that may.
+        """
+        at = gate_of(wait)
+        every = (s.function for w in self.workers for s in w.thread.steps)
+        known = wait.span.is_python and at[0] in fed and not self.comers[at] and self.gates[at].count > 0
+        return known and not any("cluster" in function or "MULTICAST" in function for function in every)
+
     def _by_hand(self) -> bool:
         """Barriers that nothing initialises are used, which may be those of a pipeline."""
         steps = [s for w in self.workers for s in w.thread.steps if s.kind == "barrier"]
@@ -298,7 +307,9 @@ class _Block:
             if step.kind == "named" and (not waits or nobody_comes(step, here)):
                 self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
                 return
-        stuck = [s for s in waits if self._must_open(gate_of(s)) or self._forgotten(gate_of(s), fed)]
+        stuck = [
+            s for s in waits if self._must_open(gate_of(s)) or self._forgotten(gate_of(s), fed) or self._alone(s, fed)
+        ]
         few = next(
             (
                 found

@@ -81,7 +81,9 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     reached: set[int] = set()
     modules.state(m)["walked"] = reached
     try:
-        _walk(m, call, entry, dims, _blocks(kwargs.get("grid")), threads, _shared_memory(kwargs), span)
+        _walk(
+            m, call, entry, dims, _blocks(kwargs.get("grid")), threads, _shared_memory(kwargs), span, _cluster(kwargs)
+        )
     finally:
         modules.state(m)["walked"] = walked
         walked |= reached
@@ -127,6 +129,12 @@ def _shared_memory(kwargs: dict[str, Value]) -> Bytes | None:
     return Bytes(given) if given and not merged else None
 
 
+def _cluster(kwargs: dict[str, Value]) -> tuple[int | None, ...]:
+    """Blocks of a cluster along x, y, z; nothing where the launch names none."""
+    given = kwargs.get("cluster")
+    return () if given is None else tuple(_extents(given))
+
+
 def _walk(
     m: Machine,
     call: KernelCall,
@@ -136,10 +144,11 @@ def _walk(
     threads: int | None,
     smem: Bytes | None,
     span: Span,
+    cluster: tuple[int | None, ...],
 ) -> None:
     owner = defining.owner(m, entry.decl)
     bare = calls.instance_symbol(entry, entry.decl, (), owner)
-    made = _configure(m, entry.decl, bare, call, tuple(dims))
+    made = _configure(m, entry.decl, bare, call, (*dims, *cluster))
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl), owner)
     if not m.recorder.open:
         configured(m)[symbol] = (bare, made)
@@ -147,7 +156,7 @@ def _walk(
     m.recorder._dims.pop(symbol, None)
     known = tuple(v for v in grid if v is not None)
     blocks = known if len(known) == len(grid) else ()
-    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks)
+    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks, shape=cluster)
     m.recorder._grids[symbol] = tuple(constant(v) for v in grid)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)

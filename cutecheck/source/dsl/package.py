@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import ANY
+from cutecheck.model.expr import ANY, NATURAL
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledMMA
@@ -26,6 +26,7 @@ from cutecheck.source.eval.intrinsics import (  # noqa: F401  (the names registe
     dsl_tensors,
     dsl_tiled,
     guarded,
+    warps,
 )
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.threads import some, varies
@@ -326,6 +327,12 @@ for _py, _cuda in (("thread_idx", "threadIdx"), ("block_idx", "blockIdx"), ("gri
                    ("block_dim", "blockDim"), ("cluster_idx", "clusterIdx"), ("cluster_dim", "clusterDim"),
                    ("block_in_cluster_idx", "clusterCtaIdx"), ("block_in_cluster_dim", "clusterCtaDim")):  # fmt: skip
     PYTHON[f"arch.{_py}"] = _index_triple(_cuda)
+
+
+@builtin("arch.block_idx_in_cluster")
+def _rank(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The same in all threads of a block, and each time."""
+    return Dyn.named(warps.RANK, NATURAL)
 
 
 @builtin("arch.make_warp_uniform")

@@ -196,6 +196,24 @@ def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
 
 
+def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_path: Path) -> None:
+    along = KERNEL.replace("block, _, _ =", "_, _, block =").replace("blocks, _, _ =", "_, _, blocks =")
+    along = along.replace("grid=(blocks, 1, 1)", "grid=(1, 1, blocks)").replace("tile < tiles", "tile < 8 * tiles")
+    along = along.replace("tAg[None, tile, k]", "tAg[None, tile // 8, k]").replace("2 * tile", "2 * (tile // 8)")
+    assert _codes(tmp_path, along) == []
+    again = AGAIN.replace("< tiles", "< 8 * tiles")
+    assert along.count(again) == 1
+    assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
+
+
+def test_a_block_without_the_threads_that_load(tmp_path: Path) -> None:
+    fewer = KERNEL.replace("block=[256, 1, 1]", "block=[128, 1, 1]").replace("if warp_idx == 0:", "if warp_idx == 4:")
+    fewer = fewer.replace("if warp_idx >= 4:", "if warp_idx < 4:").replace("tid - 128", "tid")
+    fewer = fewer.replace("if warp_idx == 4:\n                cute", "if warp_idx == 0:\n                cute")
+    assert _codes(tmp_path, fewer.replace("block=[128, 1, 1]", "block=[160, 1, 1]")) == []
+    assert "CUT217" in _codes(tmp_path, fewer)
+
+
 MASKED = """
                 seen = thr.partition_C(cute.make_identity_tensor((128, 128)))
                 most = acc[0]

@@ -68,6 +68,7 @@ def _copy(c: Call) -> Value:
     if replay is not None:
         replay.telling = bar
     c.m.recorder.event(c.m, "copy", call, tiled, [addressed(a) for a in args[:2]], predicate, signals=told)
+    c.m.recorder.multicast(tiled, c.span, c.kwargs.get("mcast_mask"))
     return None
 
 

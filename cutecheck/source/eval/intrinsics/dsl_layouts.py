@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
+from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import byte_count
@@ -25,6 +27,7 @@ KNOWN = (
     MMAAtom, Slice, ScalarType, Pointer, EnumVal, float, str, type(None),
 )  # fmt: skip
 MAX_MODES = 1024
+_MOST_BLOCKS = 16  # of a cluster
 _COUNTED = {"append": 2, "prepend": 2, "repeat": 1}  # the argument that says how many modes come out
 _OPTIONAL = ("target_profile", "up_to_rank", "end", "stride", "order", "proj", "pred", "swizzle", "dtype")
 
@@ -305,8 +308,6 @@ def _assume(c: Call) -> Value:
     v = c.arg(0)
     by = c.kwargs.get("divby", c.args[1] if len(c.args) > 1 else None)
     if isinstance(v, (Dyn, Scalar, Extern)) and isinstance(by, int) and by > 1:
-        from cutecheck.model import expr as ex
-
         wide = isinstance(v, Dyn) and any(x.name.endswith(":i64") for x in v.expr.variables())
         made = c.m.fresh("assumed", Domain(step=by))
         if wide:
@@ -317,7 +318,21 @@ def _assume(c: Call) -> Value:
 
 @function("dsl.make_layout_image_mask", tolerant=True)
 def _mask(c: Call) -> Value:
-    return c.m.fresh("mask")
+    """A bit for each block along one mode, at the coordinate's place along the others."""
+    layout, coord = c.arg(0), number(c, c.arg(1))
+    mode = c.args[2] if len(c.args) > 2 else c.kwargs.get("mode")
+    flat = isinstance(layout, Layout) and isinstance(layout.shape, tuple) and isinstance(coord, tuple)
+    if not flat or not isinstance(mode, int) or len(coord) != len(layout.shape) or not 0 <= mode < len(coord):
+        return c.m.fresh("mask")
+    many = alg.size(layout.shape[mode])
+    if not isinstance(many, int) or many > _MOST_BLOCKS:
+        return c.m.fresh("mask")
+    places = [alg.crd2idx((*coord[:mode], i, *coord[mode + 1 :]), layout.shape, layout.stride) for i in range(many)]
+    if not all(isinstance(place, (int, Dyn)) for place in places):
+        return c.m.fresh("mask")
+    bits = [ex.op("shl", ex.const(1), as_expr(place)) for place in places]
+    whole = reduce(ex.add, bits)
+    return Dyn(whole) if whole.constant is None else whole.constant
 
 
 @function("dsl.E", "dsl.Swizzle")

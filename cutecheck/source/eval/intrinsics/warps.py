@@ -13,6 +13,8 @@ from cutecheck.source.eval.threads import some, varies
 from cutecheck.source.eval.tuples import Components
 from cutecheck.source.eval.values import Scalar, Value
 
+RANK = "block_rank_in_cluster"
+
 
 @function(
     "canonical_warp_idx",
@@ -61,7 +63,7 @@ def _rank(c: Call) -> Value:
 
 def rank() -> Value:
     """The block's number in its cluster: the same in all threads of a block, and each time."""
-    return Scalar(Dyn.named("block_rank_in_cluster", NATURAL), "uint32_t")
+    return Scalar(Dyn.named(RANK, NATURAL), "uint32_t")
 
 
 @function("cluster_grid_dims", "cluster_id_in_grid", "block_id_in_cluster", "cluster_shape")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 
 # a launch places dynamic shared memory on at least this many bytes (taken as an assumption by the rules)
 DYNAMIC_ALIGN = 16
+_BOOL = ("bool", "Boolean")
 
 
 class BufferRecorder(ReadingRecorder):
@@ -50,11 +51,21 @@ class BufferRecorder(ReadingRecorder):
     ) -> TensorVal:
         """A tensor that owns its elements: registers, or tensor memory."""
         name = f"{space}@{span.line}:{span.column}"
+        if span.is_python and dtype is not None and dtype.name in _BOOL:
+            name += self._called()
         replay = self.acts()
         if replay is not None and space == "rmem":
             replay.makes(name, span)
         pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
         return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
+
+    def _called(self) -> str:
+        """Where the functions around were called, up to the kernel: a helper's predicates are each caller's own."""
+        frame, places = self.frame, ""
+        while frame is not None and frame.caller is not None and frame.caller.kernel == frame.kernel:
+            places += f"<{frame.called.line}:{frame.called.column}" if frame.called is not None else ""
+            frame = frame.caller
+        return places
 
     def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
         name = name or f"array@{span.line}:{span.column}"

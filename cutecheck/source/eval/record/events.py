@@ -85,12 +85,12 @@ class EventRecorder(InstructionRecorder):
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
         self.clock += 1
+        kernel = self.frame.kernel if self.frame is not None else ""
         fact = CallFact(
             name, c.span, arguments, self._fact(value, c.span), where, self.arch, bindings, tuple(self.hypotheses),
-            self.clock, tuple(self._guards), len(self._loops), self._loops,
-            self.frame.kernel if self.frame is not None else "", self.types > 0,
+            self.clock, tuple(self._guards), len(self._loops), self._loops, kernel, self.types > 0,
         )  # fmt: skip
-        self.calls[(c.span, where, bindings)] = fact
+        self.calls[(c.span, where, bindings, kernel if c.span.is_python else "")] = fact
 
     def synchronises(self, m: Machine, name: str, args: list[Value], span: Span, what: str = "a barrier") -> None:
         """A barrier, wait or announcement of bytes is called, or ``what``, followed or not.

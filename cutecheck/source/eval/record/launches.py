@@ -158,9 +158,9 @@ class LaunchRecorder(ReadingRecorder):
 
     def launched(
         self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False,
-        blocks: tuple[Int, ...] = (),
+        blocks: tuple[Int, ...] = (), shape: tuple[int | None, ...] = (),
     ) -> None:  # fmt: skip
-        """``blocks``: of the grid, where no launch with ``<<<...>>>`` says so."""
+        """``blocks``: of the grid, ``shape``: of a cluster, where no launch with ``<<<...>>>`` says so."""
         dims = self.pending[-1][3] if self.pending else None
         if isinstance(block, int):
             self._threads[symbol] = block
@@ -177,5 +177,5 @@ class LaunchRecorder(ReadingRecorder):
         tried = tried and (before is None or before.tried)
         self.launches[key] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound,
-            tried=tried, cluster_shape=self.pending[-1][5] if self.pending else (),
+            tried=tried, cluster_shape=self.pending[-1][5] if self.pending else shape,
         )  # fmt: skip

@@ -21,6 +21,7 @@ _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round t
 _MOST = 1024  # of numbers that are tried
 _OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more
 _TILES = 1 << 24  # as many as are looked for
+_AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
 _FEW_PASSES = 2
@@ -42,8 +43,9 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     if not grid and not any(x.long for x in outer):
         return []
     numbers: Numbers = {}
+    axis = _axis(grid)
     if grid:
-        numbers |= {f"{GRID}y": 1, f"{GRID}z": 1}
+        numbers |= {f"{GRID}{a}": 1 for a in _AXES if a != axis}
     inner = [x for x in loops.values() if x.eventful and not x.around and not of_grid(x) and x.names()]
     for loop in inner:
         numbers |= _passes(loop, _ODD, numbers, value, divisors or {})
@@ -53,10 +55,16 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
         return [numbers] if numbers else []
     for loop in grid:
         tiles = _OF_DSL if run.by_source else OUTER if inner or loop.around else _ODD[0]
-        found = _fewer_blocks(loop, numbers, value, tiles)
+        found = _fewer_blocks(loop, numbers, value, tiles, f"{GRID}{axis}")
         if found is not None:
-            return [numbers | {f"{GRID}x": found * n} for n in (1, *_WIDER)]
-    return [numbers | {f"{GRID}x": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
+            return [numbers | {f"{GRID}{axis}": found * n} for n in (1, *_WIDER)]
+    return [numbers | {f"{GRID}{axis}": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
+
+
+def _axis(grid: Iterable[Loop]) -> str:
+    """That of the grid along which a block goes from tile to tile: x, if more than one may be."""
+    names = {n for loop in grid for n in loop.names()}
+    return next((a for a in _AXES if f"{GRID}{a}" in names), _AXES[0])
 
 
 def longer_loops(run: Replaying) -> Numbers:
@@ -90,14 +98,14 @@ def _few(loop: Loop, numbers: Numbers, value: Value) -> Callable[[Numbers], bool
     return few if few({}) else None
 
 
-def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int) -> int | None:
+def _fewer_blocks(loop: Loop, numbers: Numbers, value: Value, passes: int, along: str) -> int | None:
     """A grid of so many blocks that the first has so many tiles: asked behind one tile, it is as if it were wider."""
 
     def at(e: Expr, blocks: int) -> bool | None:
-        found = value(e, numbers | {f"{GRID}x": blocks})
+        found = value(e, numbers | {along: blocks})
         return None if found is None else bool(found)
 
-    for e in (e for one in loop.asked[1:2] for e in one if f"{GRID}x" in run_time(e)):
+    for e in (e for one in loop.asked[1:2] for e in one if along in run_time(e)):
         one = at(e, 0)
         for n in (*range(passes, 1, -1), passes + 1) if one is not None else ():
             for blocks in range(_MOST // n, 0, -1):

@@ -12,7 +12,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval.record.launches import LaunchRecorder
-from cutecheck.source.eval.values import Value
+from cutecheck.source.eval.values import Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.model.expr import Expr
@@ -42,16 +42,17 @@ class InstructionRecorder(LaunchRecorder):
             f"{self.frame.kernel}|{at[0]}",
         )  # fmt: skip
 
-    def multicast(self, copy: Value, span: Span) -> None:
-        """A copy is made that brings its bytes to the blocks of a mask."""
-        mask = self._masks.get(id(copy))
-        if mask is None or self._events_off or self.frame is None:
+    def multicast(self, copy: Value, span: Span, given: Value = None) -> None:
+        """A copy is made that brings its bytes to the blocks of a mask: the copy's own, or one that it is given."""
+        mask = given.value if isinstance(given, Scalar) else self._masks.get(id(copy), given)
+        if isinstance(mask, bool) or not isinstance(mask, (int, Dyn)) or self._events_off or self.frame is None:
             return
         self.clock += 1
         where, bindings = self.frame.symbol, self.frame.bindings
-        self.calls[(span, "multicast", where, bindings)] = CallFact(
+        kernel = self.frame.kernel
+        self.calls[(span, "multicast", where, bindings, kernel if span.is_python else "")] = CallFact(
             "multicast", span, (mask,), Unknown(MULTICAST, span), where, self.arch, bindings, (), self.clock,
-            tuple(self._guards), len(self._loops), self._loops, self.frame.kernel,
+            tuple(self._guards), len(self._loops), self._loops, kernel,
         )  # fmt: skip
 
     def follows_elements(self) -> bool:

@@ -130,8 +130,11 @@ class SiteRecorder(ReadingRecorder):
         if self._events_off or self.frame is None:
             return
         block = self.block_shape()
-        key: tuple[object, ...] = (buffer, span, self.frame.symbol, self.frame.bindings, block)
+        kernel = self.frame.kernel
+        key: tuple[object, ...] = (buffer, span, self.frame.symbol, self.frame.bindings, block, kernel)
         at = None if element is None else known_value(element)
         if at is not None and at < MOST_ELEMENTS:
             key = (*key, at)
-        self.predicates[key] = Predicate(buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block)
+        self.predicates[key] = Predicate(
+            buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block, kernel
+        )
