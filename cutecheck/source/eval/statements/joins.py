@@ -114,8 +114,8 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     """
     name = what.strip("`") or "join"
     if not (isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))) and (shared := _factors(as_expr(a), as_expr(b))):
-        first, other = (Dyn(_without(as_expr(v), shared)) for v in (a, b))
-        return Dyn(ex.mul(_product(shared), as_expr(cover(m, first, other, what, span, static, varying))))
+        mine, theirs = (Dyn(_without(as_expr(v), shared)) for v in (a, b))
+        return Dyn(ex.mul(_product(shared), as_expr(cover(m, mine, theirs, what, span, static, varying))))
     if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
         either_of = isinstance(a, int) and isinstance(b, int)
         domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(as_expr(a), as_expr(b))
