@@ -113,7 +113,8 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     a multiple of what divides a difference that is the same in all.
     """
     name = what.strip("`") or "join"
-    if varying and not (isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))) and (shared := _factors(as_expr(a), as_expr(b))):
+    numbers = isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
+    if varying and not numbers and (shared := _factors(as_expr(a), as_expr(b))):
         mine, theirs = (Dyn(_without(as_expr(v), shared)) for v in (a, b))
         return Dyn(ex.mul(_product(shared), as_expr(cover(m, mine, theirs, what, span, static, varying))))
     if varying and not (static and isinstance(a, Sym) and isinstance(b, Sym)):
