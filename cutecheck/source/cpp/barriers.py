@@ -146,7 +146,7 @@ def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         offset = cast(Value, pointer.offset)
     elif (read := read_of(first)) in m.recorder.buffers:
         where = read
-    elif m.dialect.replaying is not None and (member := _member(m, first)):
+    elif member := _member(m, first) if m.dialect.replaying is not None else _read_member(m, first):
         where, offset = member, 0
     if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
         where = pointer.buffer
@@ -170,6 +170,16 @@ def _member(m: Machine, value: Value) -> str:
     if len(names) == 1 and _own(names[0]):
         return known.setdefault(names[0].rpartition(".")[2], names[0])
     return known.get(names[0].partition("#")[0], "") if len(names) == 1 else ""  # whose address went elsewhere
+
+
+def _read_member(m: Machine, value: Value) -> str:
+    """The member of an object in shared memory that a number was read from: ``initialize_barrier(s.full, 1)``."""
+    number = value.value if isinstance(value, Scalar) else value
+    names = [v.name for v in number.expr.variables()] if isinstance(number, Dyn) else []
+    if len(names) != 1 or not _own(names[0]) or str(number) != names[0]:
+        return ""
+    scope, colons, own = names[0].rpartition("::")
+    return names[0] if f"{scope}{colons}{own.partition('.')[0]}" in m.recorder.buffers else ""
 
 
 def _is_member(pointer: Pointer) -> bool:

@@ -28,7 +28,7 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     """``pred(i, j) = elem_less(coordinates(0, i, j), limits)`` and the like, for a register tensor of bools."""
     target = node.target
     base = target.fn if isinstance(target, ir.Call) else target.base if isinstance(target, ir.Index) else None
-    if node.op != "=" or not isinstance(base, (ir.Name, ir.Attr)):
+    if node.op != "=" or not isinstance(base, (ir.Name, ir.Attr)) or not isinstance(target, (ir.Call, ir.Index)):
         return
     tensor = places.whole(m, base, env)  # the name of an array alone would be a pointer to it
     if not isinstance(tensor, TensorVal) or tensor.space != "rmem" or tensor.pointer is None:

@@ -119,7 +119,7 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         either_of = isinstance(a, int) and isinstance(b, int)
         domain = Domain(values=tuple(sorted({a, b}))) if either_of else hull(first, other)
         if domain != ex.ANY:
-            return _either(m, name, (first, other), domain, span, True)
+            return _either(m, name, (first, other), domain, span)
         if any(is_lost(m, e) and e.variables()[0].domain == domain for e in (first, other)):
             return lost(m, name, domain, True)
         if _longer(_PARTS, first, other):
@@ -145,18 +145,16 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
-    if static:
-        return Sym.named(f"({m.recorder.text(span) or what})", domain)
-    return _either(m, name, (as_expr(a), as_expr(b)), domain, span, False)
+    return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
 
 
-def _either(m: Machine, name: str, values: tuple[Expr, Expr], domain: Domain, span: Span, varying: bool) -> Dyn:
-    """What may be either of two values: any number of a domain, or of what they are multiples of any multiple."""
+def _either(m: Machine, name: str, values: tuple[Expr, Expr], domain: Domain, span: Span) -> Dyn:
+    """What may be either of two values in each thread: any number of a domain, or a multiple of what both are."""
     shared = _factors(*values)
     if not shared:
-        return some(m, name, domain, varying)
+        return some(m, name, domain, True)
     one, other = (Dyn(_without(e, shared)) for e in values)
-    return Dyn(ex.mul(_product(shared), as_expr(cover(m, one, other, name, span, False, varying))))
+    return Dyn(ex.mul(_product(shared), as_expr(cover(m, one, other, name, span, False, True))))
 
 
 def _either_sum(m: Machine, name: str, a: Expr, b: Expr, domain: Domain, span: Span, varying: bool) -> Dyn:
