@@ -10,8 +10,8 @@ from math import prod
 from typing import cast
 
 from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
-from cutecheck.facts.core import BARRIER, CHUNK, UNSEEN
-from cutecheck.model.expr import Expr, Var
+from cutecheck.facts.core import BARRIER, CHUNK, UNSEEN, Guard
+from cutecheck.model.expr import Expr, Var, atom_expr
 from cutecheck.model.ints import Dyn, Int, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
@@ -149,7 +149,7 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
 
     A warp that has stored an element itself reads its own. A variable of both is the same number for both.
     """
-    if open_to_some(inner((*first.at.guards, *then.at.guards))):
+    if open_to_some(g for g in inner((*first.at.guards, *then.at.guards)) if not _of_large_matrices(g)):
         return False
     ranges = _ranges(threads, first, then)
     if ranges is None:
@@ -175,6 +175,20 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
         ):
             return True
     return False
+
+
+def _of_large_matrices(guard: Guard) -> bool:
+    """A condition that all threads of the first block pass where the matrix is large: ``if (row < m && col < n)``."""
+    if not guard.bounds or not guard.complete or guard.negated:
+        return False
+    for bound in guard.bounds:
+        limit = as_expr(bound.limit)
+        only = next(iter(limit.variables()), None)
+        if only is None or limit != atom_expr(only) or "#" in only.name or only.domain.bounds()[1] is not None:
+            return False
+        if not all(v.name.startswith(("threadIdx.", "blockIdx.")) for v in as_expr(bound.value).variables()):
+            return False
+    return True
 
 
 def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:

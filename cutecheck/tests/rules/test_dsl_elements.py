@@ -212,3 +212,53 @@ def test_found_where_a_barrier_is_missing(tmp_path: Path) -> None:
     found = sorted((f.code, f.enclosing, f.message.rpartition("(called by `")[2][:-2]) for f in report.findings)
     assert [f[:2] for f in found] == [("CUT212", f"k::{n}") for n in ("block_reduce", "either_reduce", "named_wrong")]
     assert found[0][2] == "k::two_wrong"
+
+
+TRANSPOSE = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, b: cute.Tensor, threads: cute.Layout):
+    tid, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(33, 1)), 128)
+    gA, gB = cute.local_tile(a, (32, 32), (by, bx)), cute.local_tile(b, (32, 32), (bx, by))
+    cA = cute.local_tile(cute.make_identity_tensor(a.shape), (32, 32), (by, bx))
+    cB = cute.local_tile(cute.make_identity_tensor(b.shape), (32, 32), (bx, by))
+    tAg, tAs, tAc = (cute.local_partition(t, threads, tid) for t in (gA, s, cA))
+    for i in cutlass.range_constexpr(cute.size(tAg)):
+        if cute.elem_less(tAc[i], a.shape):
+            tAs[i] = tAg[i]
+    cute.arch.sync_threads()
+    turned = cute.composition(s, cute.make_layout((32, 32), stride=(32, 1)))
+    tBg, tBs, tBc = (cute.local_partition(t, threads, tid) for t in (gB, turned, cB))
+    for i in cutlass.range_constexpr(cute.size(tBg)):
+        if cute.elem_less(tBc[i], b.shape):
+            tBg[i] = tBs[i]
+
+
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    kernel(a, b, cute.make_layout((8, 32), stride=(32, 1))).launch(grid=(8, 8, 1), block=(256, 1, 1))
+
+
+m, n = cute.sym_int(), cute.sym_int()
+cute.compile(host, *(make_fake_compact_tensor(cutlass.Float32, s, stride_order=(1, 0)) for s in ((m, n), (n, m))))
+"""
+
+
+def test_elements_inside_of_matrices_of_any_size(tmp_path: Path) -> None:
+    for text, codes in (
+        (TRANSPOSE, []),
+        (TRANSPOSE.replace("    cute.arch.sync_threads()\n", ""), ["CUT212"]),
+        # each warp has rows of its own
+        (TRANSPOSE.replace("    cute.arch.sync_threads()\n", "").replace("(32, 32), stride=(32, 1)", "(32, 32)"), []),
+    ):
+        (tmp_path / "kernel.py").write_text(text)
+        report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT212",), cache=False))
+        assert not report.errors
+        assert sorted({f.code for f in report.findings}) == codes
