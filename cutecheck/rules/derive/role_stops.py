@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from cutecheck.facts.replayed import Step
+from cutecheck.facts.replayed import Step, Thread
+from cutecheck.rules.derive.arrivals import PIPELINE
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, key_of
 from cutecheck.rules.derive.role_workers import Worker, arrives_at
 
@@ -39,9 +40,15 @@ class Loaders:
     def __init__(self) -> None:
         self.first: dict[tuple[object, Key, int, object, Barrier, int, int], int] = {}
 
-    def again(self, me: int, thread: int, step: Step, gate: Barrier, phase: int) -> bool:
-        """Whether another lane of the warp has TMA bring the same tile, for the same phase."""
+    def again(self, me: int, thread: Thread, step: Step, gate: Barrier, phase: int) -> bool:
+        """Whether another lane of the warp has TMA bring the same tile, for the same phase.
+
+        Lanes that each tell a barrier of their bytes, too, may do so; of a pipeline one leader tells.
+        """
+        tells = not gate[0].startswith(PIPELINE) and any(
+            s.kind == "barrier" and s.function == "expect" and gate_of(s) == gate for s in thread.steps
+        )
         source, target = step.places[:2]
-        at = (step.span, key_of(target), target.offset, source.walk, gate, phase, thread // _WARP)
+        at = (step.span, key_of(target), target.offset, source.walk, gate, phase, thread.number // _WARP)
         known = source.walk is not None and all(isinstance(a.start, int) for a in source.walk)
-        return self.first.setdefault(at, me) != me and known and not step.maybe
+        return self.first.setdefault(at, me) != me and known and not tells and not step.maybe

@@ -425,7 +425,7 @@ class _Block:
             self.now.pop(key, None)
             return
         gate, phase = w.expecting
-        if self.sure and self.loaders.again(me, w.thread.number, step, gate, phase):
+        if self.sure and self.loaders.again(me, w.thread, step, gate, phase):
             self._note("repeated", step, place, None, 0)
         if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:
             return  # another part of the same tile
