@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -49,16 +49,25 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
         return done if isinstance(done, Done) else Done.NORMAL
     if replay is not None and _leaves(node) and replay.goes_on(cond):
         return Done.NORMAL
-    text = m.recorder.text(node.cond)
-    bounds, complete = predicates.conjunction(m, node.cond, inner)
     parts = differs(m, node.cond, cond, inner)
-    changing = not parts and turns(m, node.cond, cond, inner)
-    says = predicates.told(m, node.cond, inner, cond)
-    where = getattr(node.cond, "span", node.span)
-    guard = Guard(text, where, False, tuple(bounds), complete, changing, False, says)
-    unsure, asks, alike = answered(m, node.cond, cond, inner)
-    guard = replace(guard, parts=unsure, asks=asks, alike=alike)
+    guard = _guard(m, node.cond, cond, inner, parts)
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
+
+
+def _guard(m: Machine, node: ir.Expr, cond: Value, env: Env, parts: bool) -> Guard:
+    """A condition over what is run where it holds; ``parts``: threads may answer it differently."""
+    bounds, complete = predicates.conjunction(m, node, env)
+    changing = not parts and turns(m, node, cond, env)
+    says = predicates.told(m, node, env, cond)
+    unsure, asks, alike = answered(m, node, cond, env)
+    guard = Guard(m.recorder.text(node), node.span, False, tuple(bounds), complete, changing, False, says)
+    return replace(guard, parts=unsure, asks=asks, alike=alike)
+
+
+def _opposite(m: Machine, guard: Guard, node: ir.Expr | None, cond: Value, env: Env) -> Guard:
+    bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
+    says = predicates.told(m, node, env, cond, holds=False) if node is not None else ()
+    return replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
 
 
 def _leaves(node: ir.If) -> bool:
@@ -89,9 +98,7 @@ def _both(
     if other is not None and flags.same_way(m, before, then, other, env):
         second, after_else = first, after_then
     else:
-        bounds, complete = predicates.conjunction(m, node, env, holds=False) if node is not None else ([], False)
-        says = predicates.told(m, node, env, cond, holds=False) if node is not None else ()
-        opposite = replace(guard, negated=True, bounds=tuple(bounds), complete=complete, holds=says)
+        opposite = _opposite(m, guard, node, cond, env)
         with m.recorder.guarded(opposite, own), answering(m, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)
@@ -139,6 +146,10 @@ def arm(m: Machine, body: ir.Block, env: Env) -> Done:
         return Done.RETURN
 
 
+def _under(m: Machine, guard: Guard | None, own: bool) -> AbstractContextManager[None]:
+    return m.recorder.undecided(own) if guard is None else m.recorder.guarded(guard, own)
+
+
 def _perhaps_raised(m: Machine, run: Callable[[], Value], span: Span) -> Value:
     try:
         return run()
@@ -156,12 +167,14 @@ def alternatives(
     mark = m.journal.mark()
     asked = node.cond if isinstance(node, ir.Select) else None
     own = by_thread(m, asked, cond, env)
-    with m.recorder.passed(m, asked, env, True, cond), m.recorder.undecided(own):
+    guard = None if asked is None else _guard(m, asked, cond, env, varying)
+    with m.recorder.passed(m, asked, env, True, cond), _under(m, guard, own):
         a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
     a = snapshot(a) if after_first else a
     m.journal.undo(mark)
-    with m.recorder.passed(m, asked, env, False, cond), m.recorder.undecided(own):
+    opposite = None if guard is None else _opposite(m, guard, asked, cond, env)
+    with m.recorder.passed(m, asked, env, False, cond), _under(m, opposite, own):
         b = _perhaps_raised(m, second, node.span)
     if after_first or m.journal.mark() != mark:
         after_second = written(m, mark)
@@ -181,7 +194,10 @@ def perhaps(
     """
     mark = m.journal.mark()
     own = by_thread(m, asked, cond, env)
-    with m.recorder.passed(m, asked, env, node.op in ("&&", "and"), cond), m.recorder.undecided(own):
+    holds = node.op in ("&&", "and")
+    guard = None if asked is None else _guard(m, asked, cond, env, differs(m, asked, cond, env))
+    guard = guard if guard is None or holds else _opposite(m, guard, asked, cond, env)
+    with m.recorder.passed(m, asked, env, holds, cond), _under(m, guard, own):
         value = _perhaps_raised(m, run, node.span)
     if m.journal.mark() == mark:
         return value
