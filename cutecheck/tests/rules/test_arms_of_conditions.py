@@ -1,4 +1,4 @@
-"""Elements read in an arm of a conditional expression, or behind ``and``, are read by threads that come there (CUT209)."""
+"""Elements that an arm of a conditional expression reads are read by the threads that come there (CUT209)."""
 
 from __future__ import annotations
 
