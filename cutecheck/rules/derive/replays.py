@@ -326,7 +326,8 @@ class _Run:
             read = {source for f in fills if f.read is not None for source in f.tile or ()}
             used = self.multiplied.get(of, read)  # the first part of a tile may be read ahead, for the next pass
             known = all(f.tile is not None for f in fills) and fills[0].key[0] not in self.in_parts
-            if not known or len(used) < _FEW:
+            of_one = len({matrix for f in fills for matrix, _ in f.tile or ()}) == 1  # else one lies over the other
+            if not known or not of_one or len(used) < _FEW:
                 continue
             for fill in fills:
                 left = [s for s in fill.tile or () if s not in used]
