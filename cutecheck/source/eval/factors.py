@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Sequence
+from functools import lru_cache
 
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
@@ -65,6 +66,7 @@ def _long(e: Expr) -> bool:
     return len(e.terms) > _LONGEST or _size(e) > _LARGEST
 
 
+@lru_cache(maxsize=1 << 16)
 def _size(e: Expr) -> int:
     """Terms, with those of the operations in them."""
     inside = (a for monomial, _ in e.terms for atom in monomial if isinstance(atom, Op) for a in atom.args)

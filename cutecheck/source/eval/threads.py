@@ -137,7 +137,6 @@ def uniform(value: Value, name: str = "") -> Value:
     return replace(value, **changed) if changed else value
 
 
-@lru_cache(maxsize=1 << 16)
 def differs(m: Machine, node: ir.Expr, cond: Value, env: Env) -> bool:
     """Whether threads of a warp may answer a condition differently, judged by its value or else by what it is made of.
 
