@@ -158,7 +158,7 @@ def _asked(facts: Sequence[Any], places: dict[str, set[int]]) -> tuple[Any, ...]
     """The sites or events at the lines that were asked for; all where no line was."""
     if not places:
         return tuple(facts)
-    return tuple(f for f in facts if any(_covers(f, n) for n in places.get(Path(f.span.path).name, ())))
+    return tuple(f for f in facts if any(_covers(f, n) for n in places.get(Path(f.span.file).name, ())))
 
 
 def _covers(fact: Site | Event, line: int) -> bool:

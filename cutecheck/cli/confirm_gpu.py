@@ -104,8 +104,8 @@ def _asked(
     def wanted(path: str, first: int, last: int) -> bool:
         return any(first <= n <= last for n in places.get(Path(path).name, ()))
 
-    events = tuple(e for e in facts.events if wanted(e.span.path, e.span.line, e.span.end_line))
-    kept = tuple(f for f in findings if wanted(f.span.path, f.span.line, f.span.end_line))
+    events = tuple(e for e in facts.events if wanted(e.span.file, e.span.line, e.span.end_line))
+    kept = tuple(f for f in findings if wanted(f.span.file, f.span.line, f.span.end_line))
     return replace(facts, events=events), kept
 
 
@@ -168,7 +168,7 @@ def _document(report: GpuReport) -> dict[str, Any]:
         "unavailable": report.unavailable,
         "events": [_event(e) for e in report.events],
         "findings": [
-            {"code": f.finding.code, "path": f.finding.span.path, "line": f.finding.span.line, "status": f.status,
+            {"code": f.finding.code, "path": f.finding.span.file, "line": f.finding.span.line, "status": f.status,
              "severity": f.finding.severity, "reason": f.reason}
             for f in report.findings
         ],
@@ -178,7 +178,7 @@ def _document(report: GpuReport) -> dict[str, Any]:
 
 def _event(e: EventResult) -> dict[str, Any]:
     out: dict[str, Any] = {
-        "event_id": e.event.event_id, "path": e.event.span.path, "line": e.event.span.line, "kind": e.event.kind,
+        "event_id": e.event.event_id, "path": e.event.span.file, "line": e.event.span.line, "kind": e.event.kind,
         "status": e.status, "reason": e.reason,
     }  # fmt: skip
     if e.measured is not None:
@@ -221,7 +221,7 @@ def _sarif(report: GpuReport) -> str:
         kind, level = kinds[result.status]
         span = result.event.span if hasattr(result, "event") else result.finding.span
         region = {"startLine": span.line, "startColumn": span.column}
-        place = {"artifactLocation": {"uri": span.path}, "region": region}
+        place = {"artifactLocation": {"uri": span.file}, "region": region}
         results.append({
             "ruleId": "gpu-confirmation", "kind": kind, "level": level,
             "message": {"text": f"{what}: {result.status}" + (f": {reason}" if reason else "")},

@@ -132,7 +132,7 @@ def _json(tier: str, made: Sequence[Confirmation], head: dict[str, Any]) -> dict
 def _one(c: Confirmation) -> dict[str, Any]:
     return {
         "site_id": c.site.site_id,
-        "path": c.site.span.path,
+        "path": c.site.span.file,
         "line": c.site.span.line,
         "column": c.site.span.column,
         "kind": c.site.kind,

@@ -121,7 +121,7 @@ def _one(r: IsaResult) -> dict[str, Any]:
     return {
         "fact": _fact(r),
         "id": getattr(r.fact, "event_id", None) or getattr(r.fact, "site_id", None) or str(r.fact.span),
-        "path": r.fact.span.path,
+        "path": r.fact.span.file,
         "line": r.fact.span.line,
         "kind": _kind(r),
         "status": r.status,

@@ -57,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
         trace = explain(given.paths, settings_of(arguments))
     except ConfigError as error:
         return fail(str(error), as_json)
-    own = [d for d in trace.definitions if _is(d.span.path, file)]
+    own = [d for d in trace.definitions if _is(d.span.file, file)]
     here = [d for d in own if d.span.line == line] or [
         d for d in own if d.full_span.line <= line <= d.full_span.end_line
     ]

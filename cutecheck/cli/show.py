@@ -226,7 +226,7 @@ def _listed(number: int, sites: list[Site]) -> str:
 
 def _in_file(site: Site, file: Path) -> bool:
     """Display paths are relative to a scanned root: the tail of the file's own path."""
-    parts = Path(site.span.path).parts
+    parts = Path(site.span.file).parts
     return file.absolute().parts[-len(parts) :] == parts or file.resolve().parts[-len(parts) :] == parts
 
 

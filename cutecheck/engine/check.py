@@ -14,6 +14,7 @@ from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.report.data import Report, Suppressed
 from cutecheck.rules import Context, Rule
 from cutecheck.source import notebooks
+from cutecheck.source.embedded.units import within
 
 Prover = Callable[[Obligation], Outcome]
 Lines = Callable[[str], "list[str] | None"]
@@ -116,7 +117,8 @@ def _apply_suppressions(
 
     def reader(path: str) -> Suppressions:
         if path not in readers:
-            readers[path] = Suppressions(path, lines(path) or [], rules, reasons_required)
+            text = lines(path) or []
+            readers[path] = Suppressions(path, within(text, path), rules, reasons_required)
         return readers[path]
 
     for path in sorted(set(paths)):

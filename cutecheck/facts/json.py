@@ -22,7 +22,7 @@ def int_json(value: Int | None) -> int | str | None:
 
 def span_json(span: Span) -> dict[str, Any]:
     return {
-        "path": span.path,
+        "path": span.file,
         "line": span.line,
         "column": span.column,
         "end_line": span.end_line,
@@ -41,7 +41,7 @@ def site_json(site: Site, printed: Printer) -> dict[str, Any]:
     own = {"call": site.call, "result": site.result} if site.call else {}
     return {
         "site_id": site.site_id,
-        "path": site.span.path,
+        "path": site.span.file,
         "line": site.span.line,
         "column": site.span.column,
         "call_line": site.call_span.line,
@@ -122,7 +122,7 @@ def resources_json(kernel: KernelResources) -> dict[str, Any]:
     return {
         "kernel": kernel.kernel,
         "arch": kernel.arch,
-        "path": kernel.span.path,
+        "path": kernel.span.file,
         "line": kernel.span.line,
         "threads": kernel.threads,
         "static_smem_bytes": kernel.static_smem_bytes,

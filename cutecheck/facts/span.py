@@ -6,6 +6,13 @@ from dataclasses import dataclass
 
 from cutecheck.records import record
 
+EMBEDDED = ":string "  # stands between the path of a program and what names a unit of C++ in its strings
+
+
+def outer(path: str) -> str:
+    """The file (or cell of a notebook) that a path means: of a unit in a string that in which the string stands."""
+    return path.partition(EMBEDDED)[0]
+
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
@@ -18,12 +25,17 @@ class Span:
     end_column: int
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def file(self) -> str:
+        """What people are shown of the path; C++ in a string of ``gemm.py`` is in ``gemm.py``."""
+        return outer(self.path) if EMBEDDED in self.path else self.path
 
     @property
     def is_python(self) -> bool:
         """Whether the place is in a Python file, or in a cell of a notebook (``book.ipynb:cell 3``)."""
-        return self.path.endswith(".py") or ".ipynb" in self.path
+        return self.path.endswith(".py") or (".ipynb" in self.path and EMBEDDED not in self.path)
 
     def holds(self, inner: Span) -> bool:
         """True when ``inner`` lies within this span."""

@@ -32,7 +32,7 @@ def instantiation_graph(facts: Facts) -> nx.DiGraph[str]:
 
     made: dict[tuple[object, str, str], str] = {}  # configurations by value, architecture and where they are declared
     for site in facts.sites:
-        file = node(site.span.path, "file", site.span.path)
+        file = node(site.span.file, "file", site.span.file)
         at = node(site.site_id, "site", site.symbol, site.call_span, site.arch)
         graph.nodes[at]["status"] = site.status
         graph.add_edge(file, at, kind="declares")
@@ -40,7 +40,7 @@ def instantiation_graph(facts: Facts) -> nx.DiGraph[str]:
             made.setdefault((_key(site.value), site.arch, where), at)
     for launch in facts.launches:
         if launch.kernel and launch.origin == "launch":
-            file = node(launch.span.path, "file", launch.span.path)
+            file = node(launch.span.file, "file", launch.span.file)
             graph.add_edge(file, kernel(launch.kernel, launch.arch), kind="launches", place=safe(str(launch.span)))
     for event in facts.events:
         at = node(event.event_id, event.kind, event.callee, event.span, event.arch)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from cutecheck.facts import SourceError, Span
+from cutecheck.facts.span import outer
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Outcome
 from cutecheck.report.data import Report
@@ -19,7 +20,7 @@ def relocate(report: Report, place: Callable[[str], str]) -> Report:
         if not text:
             return text
         new = place(text)
-        old.setdefault(new, text)
+        old.setdefault(new, outer(text))
         return new
 
     def span(at: Span) -> Span:

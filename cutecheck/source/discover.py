@@ -155,7 +155,7 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
     scanned = [p for p in files if p.endswith(DSL_SUFFIXES)]
     if touched.isdisjoint(scanned):
         return []
-    imports = {path: _imports(files[path]) for path in scanned}
+    said = {path: imports(files[path]) for path in scanned}
     hit = {p for p in scanned if p in touched}
     passed_on: dict[str, frozenset[str]] = {}  # by packages that are hit
     todo = list(hit)
@@ -166,12 +166,12 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
         module = file.parent.name if package else file.stem
         some = passed_on.get(at) if package and at not in touched else None
         for path in scanned:
-            named = (module in words and (some is None or not some.isdisjoint(words)) for words in imports[path])
+            named = (module in words and (some is None or not some.isdisjoint(words)) for words in said[path])
             if path == at or not any(named):
                 continue
             if PurePosixPath(path).stem == "__init__" and path not in touched:
                 known = passed_on.get(path, frozenset())
-                own = frozenset().union(*(words for words in imports[path] if module in words))
+                own = frozenset().union(*(words for words in said[path] if module in words))
                 passed_on[path] = known | (own - {*PurePosixPath(path).parts, "from", "import", "as"})
                 if passed_on[path] != known:
                     todo.append(path)
@@ -181,7 +181,7 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
     return [p for p in scripts if p in hit]
 
 
-def _imports(file: Path) -> list[frozenset[str]]:
+def imports(file: Path) -> list[frozenset[str]]:
     """The words of each import of a file, comments left out."""
     try:
         lines = [_REMARK.sub(b"", line) for line in _IMPORT.findall(read_bytes(file))]

@@ -10,8 +10,8 @@ from pathlib import Path, PurePosixPath
 
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
+from cutecheck.facts.span import outer
 from cutecheck.model.version import cute_version
-from cutecheck.source import embedded
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.builds.macros import BuildMacros, build_macros
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, bound_launches, uncovered
@@ -22,6 +22,7 @@ from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
 from cutecheck.source.discover import discover, importing
+from cutecheck.source.embedded.find import find as embedded
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.handed import Callers
 from cutecheck.source.eval.launches import REPLAYED, Walks
@@ -56,8 +57,10 @@ def _extract(request: ExtractRequest) -> Facts:
     with phase("  of this: discover"):
         found = request.found or discover((*request.paths, *(request.changed or ())), exclude=request.exclude)
         request = replace(request, include_dirs=beside((*request.include_dirs, *include_dirs(found.vendored))))
-    files = {f.path: f.file for f in found.files}
+        inside = embedded(found.files)
+    files = {f.path: f.file for f in found.files} | dict(inside.files)
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
+    wanted += inside.files
     wanted_set = frozenset(wanted)
     used = collectives(files, wanted, request.include_dirs, request.installed)
     if used.read is not None:
@@ -81,7 +84,7 @@ def _extract(request: ExtractRequest) -> Facts:
         tree.own = {path: _macros(own) for path, own in built.units}
     recall = None if request.store is None else Recall(request.store, tree, _about(request))
     python = [f.path for f in found.files if f.cute and f.path.endswith((".py", ".ipynb"))]
-    named = len(python)
+    named = tuple(python)
     python += drivers(python, files)
     touched: frozenset[str] = frozenset()
     # headers that name nothing of CuTe, and include what does: what kernels call there is reported all the same
@@ -92,7 +95,7 @@ def _extract(request: ExtractRequest) -> Facts:
         units = [p for p in units if p in depend]
         between &= depend
         python = importing(touched, python, files)
-        named = len(python)
+        named = tuple(python)
     out = Collected()
     reported = frozenset(units)
     starts = translation_units(units, tree, DEFAULT_ARCH)
@@ -113,7 +116,8 @@ def _extract(request: ExtractRequest) -> Facts:
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
-    partial = None if request.changed is None else tuple(sorted({*units, *fragments, *between, *python, *touched}))
+    reading = {*map(outer, (*units, *fragments, *between, *touched)), *python}
+    partial = None if request.changed is None else tuple(sorted(reading))
     limits = request.limits.over(len(asked))
     beneath = frozenset(p for p in cpp if p not in reach and not of_library(p))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others, beneath)
@@ -136,7 +140,6 @@ def _extract(request: ExtractRequest) -> Facts:
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
         for error in unmatched(request.instantiate, files):
             out.errors[error.path, error.message] = error
-    inside = embedded.note({f.path: f.file for f in found.files if f.cute and not of_library(f.path)})
     uncovered(out, archs[-1] if archs else "")
     bound_elsewhere(out)
     return Facts(
@@ -149,7 +152,7 @@ def _extract(request: ExtractRequest) -> Facts:
         predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),
         errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len(wanted_set if request.changed is None else wanted_set & reported) + named,
+        files_with_cute=len({*map(outer, wanted_set if request.changed is None else wanted_set & reported), *named}),
         cutlass_version=request.cutlass_version,
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
@@ -161,7 +164,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     note(found.vendored),
                     used.note(),
                     built.note,
-                    inside,
+                    inside.note(),
                     unfound(tree, reported, archs),
                     unrun(out),
                     *errors.notes(met, bool(request.archs)),
@@ -311,7 +314,7 @@ def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[st
             parents[parent] = os.path.realpath(parent)
         return os.path.realpath(file) if os.path.islink(file) else os.path.join(parents[parent], name)  # noqa: PTH114, PTH118
 
-    real = {p: where(f) for p, f in files.items()}
+    real = {p: where(Path(outer(str(f)))) for p, f in files.items()}
     return frozenset(p for p, at in real.items() if at in names or at.startswith(folders))
 
 

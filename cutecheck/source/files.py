@@ -6,9 +6,12 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from errno import ENOENT
 from pathlib import Path
 
 from cutecheck.cache import digest
+from cutecheck.facts.span import EMBEDDED
+from cutecheck.source.notebooks import split
 
 _HELD: ContextVar[Mapping[str, bytes] | None] = ContextVar("held", default=None)
 _WATCH: ContextVar[dict[str, str] | None] = ContextVar("watch", default=None)
@@ -73,7 +76,9 @@ def _note(file: Path, answer: str) -> None:
 
 
 def read_bytes(file: Path) -> bytes:
-    """The bytes of a file. Raises OSError as reading it does."""
+    """The bytes of a file, or of a unit in a string of one. Raises OSError as reading it does."""
+    if EMBEDDED in file.name:
+        return _embedded(file)
     contents = _HELD.get()
     if contents is not None:
         data = contents.get(_key(file))
@@ -87,6 +92,16 @@ def read_bytes(file: Path) -> bytes:
     if _WATCH.get() is not None:
         _note(file, digest(data))
     return data
+
+
+def _embedded(file: Path) -> bytes:
+    from cutecheck.source.embedded.units import unit  # parses
+
+    path = str(file)
+    text = unit(read_bytes(Path(split(path)[0])), path)
+    if text is None:
+        raise FileNotFoundError(ENOENT, os.strerror(ENOENT), str(file))
+    return text.encode("utf-8", "replace")
 
 
 def is_file(file: Path) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 
+from cutecheck.facts.span import outer
 from cutecheck.records import record
 
 SUFFIX = ".ipynb"
@@ -68,6 +69,7 @@ def place(path: str, number: int) -> str:
 
 
 def split(path: str) -> tuple[str, int | None]:
-    """The file of a span's path, and the number of the cell where it names one."""
+    """The file of a span's path (that with the string, of a unit in one), and the number of the cell that it names."""
+    path = outer(path)
     found = _PLACE.fullmatch(path)
     return (found.group(1), int(found.group(2))) if found is not None else (path, None)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from cutecheck.engine.fixes.text import SourceText
 from cutecheck.engine.sources import MAX_BYTES, SourceLines
+from cutecheck.facts.span import EMBEDDED
 from cutecheck.source.files import read_bytes
 
 
@@ -26,7 +27,9 @@ class Files:
 
     def _read(self, path: str) -> SourceText | None:
         file = self._sources.file(path)
-        if file is None or not self.editable(file):
+        if (
+            file is None or EMBEDDED in path or not self.editable(file)
+        ):  # of a string what is written is not what is read
             return None
         try:
             data = read_bytes(file)

@@ -1,28 +1,228 @@
-"""Kernels in strings are not read, and the report says where they are."""
+"""Kernels in strings are translation units whose lines and columns are those of the program around them."""
 
+from __future__ import annotations
+
+import ast
+import json
+import re
+import warnings
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Facts
+from cutecheck.report.data import Report
+from cutecheck.source.embedded.strings import of_python
+from cutecheck.source.embedded.units import embedded
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
-KERNEL = "#include <cute/tensor.hpp>\n__global__ void k() {}\n"
+HEAD = "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+KERNEL = (
+    HEAD
+    + """\
+template <int N>
+__global__ void __launch_bounds__(128) fill(half_t const* in) {
+  __shared__ half_t smem[N * 64];
+  auto tile = make_tensor(make_smem_ptr(smem), Layout<Shape<Int<N>, _64>, Stride<_64, _1>>{});
+  auto from = make_tensor(make_gmem_ptr(in), Layout<Shape<Int<N>, _64>, Stride<_64, _1>>{});
+  auto tiled = make_tiled_copy(Copy_Atom<UniversalCopy<cute::uint128_t>, half_t>{},
+                               Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{});
+  auto mine = tiled.get_slice(threadIdx.x);
+  copy(tiled, mine.partition_S(from), mine.partition_D(tile));
+}
+"""
+)
+LAUNCH = "void run(half_t const* in) { fill<64><<<1, 128>>>(in); }\n"
+INLINE = "from torch.utils.cpp_extension import load_inline\n"
+
+
+def facts(folder: Path) -> Facts:
+    return extract(ExtractRequest((folder,), archs=("sm_80",)))
+
+
+def reported(folder: Path) -> Report:
+    return check(inputs([str(folder)]), Settings(arch=("sm_80",)))
+
+
+def test_a_kernel_of_load_inline_is_read_where_it_stands(tmp_path: Path) -> None:
+    text = INLINE + f'source = r"""\n{KERNEL}{LAUNCH}"""\nload_inline("m", cuda_sources=source)\n'
+    (tmp_path / "a.py").write_text(text)
+    (tmp_path / "b.cu").write_text(KERNEL + LAUNCH)
+    found = facts(tmp_path)
+    inside, outside = ([s for s in found.sites if s.span.file == name] for name in ("a.py", "b.cu"))
+    assert [s.value for s in inside] == [s.value for s in outside]
+    assert [s.span.line for s in inside] == [s.span.line + 2 for s in outside]
+    assert [s.span.column for s in inside] == [s.span.column for s in outside]
+    for site in inside:
+        assert text.split("\n")[site.span.line - 1][site.span.column - 1 :].startswith("tiled")
+        assert not site.span.is_python
+        assert str(site.span).startswith("a.py:")
+    assert len(found.events) == 2
+    assert (found.files, found.files_with_cute) == (2, 2)
+    assert not found.notes
+
+
+def test_fields_of_an_f_string_have_the_values_of_constants(tmp_path: Path) -> None:
+    body = (KERNEL + LAUNCH).replace("{", "{{").replace("}", "}}").replace("fill<64>", "fill<{ROWS}>")
+    text = INLINE + f'HALF = 16\nROWS = 2 * HALF\nload_inline("m", cuda_sources=f"""\n{body}""")\n'
+    (tmp_path / "a.py").write_text(text)
+    assert {dict(s.bindings)["N"] for s in facts(tmp_path).sites} == {"32"}
+
+
+@pytest.mark.parametrize(
+    ("before", "source"),
+    [
+        ("", "SOURCE.format(rows=32)"),
+        ("rows = 32\n", "SOURCE.format(rows=rows)"),
+        ("import string\n", "string.Template(OTHER).substitute(rows=32)"),
+        ("", "PLAIN.replace('ROWS', str(32))"),
+        ("", "PLAIN.replace('@ROWS@', '32')"),
+    ],
+)
+def test_templates_are_filled_where_the_filling_is_known(tmp_path: Path, before: str, source: str) -> None:
+    name = source.partition(".")[0] if not source.startswith("string") else "OTHER"
+    body = KERNEL + LAUNCH
+    if name == "SOURCE":
+        body = body.replace("{", "{{").replace("}", "}}").replace("fill<64>", "fill<{rows}>")
+    elif name == "OTHER":
+        body = body.replace("fill<64>", "fill<$rows>")
+        source = "TEMPLATE.substitute(rows=32)"
+        before += f'TEMPLATE = string.Template("""\n{body}""")\n'
+        name = ""
+    else:
+        body = body.replace("fill<64>", "fill<@ROWS@>" if "@" in source else "fill<ROWS>")
+    given_text = f'{name} = """\n{body}"""\n' if name else ""
+    (tmp_path / "a.py").write_text(INLINE + before + given_text + f"load_inline('m', cuda_sources={source})\n")
+    assert {dict(s.bindings)["N"] for s in facts(tmp_path).sites} == {"32"}
+
+
+def test_what_a_program_fills_with_something_else_each_time_is_not_known(tmp_path: Path) -> None:
+    body = (KERNEL + LAUNCH).replace("{", "{{").replace("}", "}}").replace("fill<64>", "fill<{rows}>")
+    text = INLINE + f'for rows in (16, 32):\n    load_inline("m", cuda_sources=f"""\n{body}""")\n'
+    (tmp_path / "a.py").write_text(text)
+    assert not {dict(s.bindings)["N"] for s in facts(tmp_path).sites} & {"16", "32"}
+
+
+def test_instances_that_a_program_names_are_bound(tmp_path: Path) -> None:
+    text = f'import cupy\nm = cupy.RawModule(code=r"""\n{KERNEL}""", name_expressions=["fill<32>"])\n'
+    (tmp_path / "a.py").write_text(text)
+    assert {dict(s.bindings)["N"] for s in facts(tmp_path).sites} == {"32"}
+
+
+def test_two_kernels_of_one_name_are_of_two_units_and_what_names_nothing_of_both(tmp_path: Path) -> None:
+    own = KERNEL.removeprefix(HEAD) + LAUNCH
+    text = INLINE + f'HEAD = """{HEAD}"""\nONE = r"""{own}"""\nTWO = r"""{own.replace("fill<64>", "fill<32>")}"""\n'
+    (tmp_path / "a.py").write_text(text)
+    found = facts(tmp_path)
+    assert {(s.span.line > 20, dict(s.bindings)["N"]) for s in found.sites} == {(False, "64"), (True, "32")}
+    assert {s.status for s in found.sites} == {"resolved"}
+
+
+def test_findings_and_suppressions_are_of_the_program(tmp_path: Path) -> None:
+    wrong = (KERNEL + LAUNCH).replace(", Stride<_64, _1>>{});\n  auto from", ">{});\n  auto from")
+    text = INLINE + f'source = r"""\n{wrong}"""\nload_inline("m", cuda_sources=source)\n'
+    (tmp_path / "a.py").write_text(text)
+    report = reported(tmp_path)
+    assert {f.code for f in report.findings} >= {"CUT401"}
+    assert {f.span.file for f in report.findings} == {"a.py"}
+    assert all(not f.fixes for f in report.findings)
+    quiet = re.sub(r"^(  copy\()", r"  // cutecheck: ignore measured to be harmless\n\1", text, flags=re.MULTILINE)
+    (tmp_path / "a.py").write_text(quiet)
+    assert not reported(tmp_path).findings
+    (tmp_path / "a.py").write_text("# cutecheck: ignore-file of another language\n" + text)
+    assert {f.code for f in reported(tmp_path).findings} >= {"CUT401", "CUT002"}
+
+
+def test_cells_of_a_notebook(tmp_path: Path) -> None:
+    cells = [
+        ["%%writefile fill.cu\n", *(KERNEL + LAUNCH).splitlines(keepends=True)],
+        [INLINE, f'load_inline("m", cuda_sources=r"""\n{KERNEL}{LAUNCH}""")\n'],
+    ]
+    book = {"cells": [{"cell_type": "code", "source": c} for c in cells], "metadata": {}}
+    (tmp_path / "a.ipynb").write_text(json.dumps(book))
+    found = facts(tmp_path)
+    assert {s.span.file for s in found.sites} == {"a.ipynb:cell 1", "a.ipynb:cell 2"}
+    assert {(s.span.file, s.span.line) for s in found.sites} >= {("a.ipynb:cell 1", 9), ("a.ipynb:cell 2", 10)}
+    assert len(found.events) == 2
+
+
+def test_a_program_that_compiles_what_another_holds(tmp_path: Path) -> None:
+    (tmp_path / "sources.py").write_text(f'SOURCE = r"""\n{KERNEL}{LAUNCH}"""\n')
+    (tmp_path / "a.py").write_text(INLINE + "from sources import SOURCE\nload_inline('m', cuda_sources=SOURCE)\n")
+    assert {s.status for s in facts(tmp_path).sites} == {"resolved"}
+    (tmp_path / "a.py").write_text(INLINE)
+    found = facts(tmp_path)
+    assert not found.sites
+    assert "sources.py:1: CUDA C++ in a string" in found.notes[0]
 
 
 @pytest.mark.parametrize(
     ("name", "text", "line"),
     [
         ("a.py", f'import torch\nsource = r"""\n{KERNEL}"""\n', 2),
-        ("a.py", f"one = '''x'''\nmod = cupy.RawModule(code='''{KERNEL}''')\n", 2),
         ("a.cpp", f'\nchar const* s = R"cuda(\n{KERNEL})cuda";\n', 2),
         ("a.py", 'import cutlass.cute as cute\n"""As `__global__` of C++, in words."""\n', 0),
         ("a.py", f"import cutlass.cute as cute\n# {KERNEL.replace(chr(10), '; ')}\n", 0),
         ("a.cu", KERNEL, 0),
     ],
 )
-def test_a_kernel_in_a_string_is_a_line_of_the_report(tmp_path: Path, name: str, text: str, line: int) -> None:
+def test_a_kernel_that_nothing_compiles_is_a_line_of_the_report(
+    tmp_path: Path, name: str, text: str, line: int
+) -> None:
     (tmp_path / name).write_text(text)
-    notes = extract(ExtractRequest((tmp_path,))).notes
-    said = (f"{name}:{line}: CUDA C++ in a string is not checked (put it into a file of its own)",)
-    assert notes == (said if line else ())
+    notes = facts(tmp_path).notes
+    said = f"{name}:{line}: CUDA C++ in a string that nothing here compiles is not checked"
+    assert [n.startswith(said) for n in notes] == ([True] if line else [])
+
+
+def test_a_kernel_of_nvrtc_in_a_raw_string(tmp_path: Path) -> None:
+    text = f'#include <nvrtc.h>\nchar const* s = R"cuda(\n{KERNEL}{LAUNCH})cuda";\nauto made = nvrtcCreateProgram;\n'
+    (tmp_path / "a.cpp").write_text(text)
+    found = facts(tmp_path)
+    assert {(s.span.file, s.status) for s in found.sites} == {("a.cpp", "resolved")}
+
+
+_QUOTES = ('"', "'", '"""', "'''")
+_BITS = ["\\", "n", "t", "#", "/", '"', "'", "a", " ", "\n", "é", "\\n\n", "// ", "\\n"]
+_TEXT = st.lists(st.sampled_from(_BITS), max_size=24).map("".join)
+
+
+@given(_TEXT, st.sampled_from(_QUOTES), st.sampled_from(["", "r", "b", "u"]), st.booleans())
+def test_the_text_of_a_string_is_what_python_reads(body: str, quote: str, prefix: str, twice: bool) -> None:
+    literal = f"{prefix}{quote}{body}{quote}"
+    if twice:
+        literal += f" \\\n  {literal}"
+    program = f"x = {literal}\n"
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            value = ast.literal_eval(ast.parse(program).body[0].value)  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError):
+        return
+    value = value.decode() if isinstance(value, bytes) else value
+    for piece in [*of_python(program)][:1]:
+        taken = program[piece.start :][: len(piece.text)]
+        assert [c == "\n" for c in piece.text] == [c == "\n" for c in taken]
+        assert _cpp(piece.text) == _cpp(value)
+
+
+def _cpp(text: str) -> list[str]:
+    """What C++ reads of a text: words of code, and directives with their lines, without comments at line ends."""
+    lines = [re.sub("//.*", "", line) for line in text.replace("\\\n", "").split("\n")]
+    out: list[str] = []
+    for line in lines:
+        if line.lstrip().startswith("#"):
+            out.append("".join(line.split()))
+            out.append("")
+        else:
+            out[len(out) :] = [*line] if line.strip() else []
+    return [c for c in out if not c.isspace()]
+
+
+def test_pieces_of_two_sides_are_no_text_of_their_own() -> None:
+    assert not embedded(b'A = "x" + f(1)\nimport nvrtc\n', python=True).units

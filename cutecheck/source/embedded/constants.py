@@ -1,0 +1,139 @@
+"""What a program's own names stand for where it puts them into the text of a kernel: constants that are set once."""
+
+from __future__ import annotations
+
+import ast
+import operator
+import warnings
+from collections.abc import Callable, Iterator
+from functools import cached_property
+
+from cutecheck.records import record
+
+_OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+}
+FILLERS = ("format", "substitute", "safe_substitute", "render")
+_MOST = 1 << 63
+_DEEPEST = 40
+
+
+@record(frozen=True, slots=True)
+class Filled:
+    """A place of a text that a program fills: the text it replaces (a field's name, or as written), and with what."""
+
+    named: str
+    value: str
+
+
+class Constants:
+    """Of one Python text. A name that is set twice, in a loop or by a caller has no value."""
+
+    def __init__(self, text: str) -> None:
+        self._set: dict[str, list[ast.expr | None]] = {}
+        self._calls: list[ast.Call] = []
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                tree = ast.parse(text)
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return
+        for node in ast.walk(tree):
+            for name, value in _bindings(node):
+                self._set.setdefault(name, []).append(value)
+            if isinstance(node, ast.Call):
+                self._calls.append(node)
+
+    def value(self, text: str) -> str | None:
+        """What an expression is as text, where it is a number or a string; None where that is not known."""
+        try:
+            node = ast.parse(text.strip(), mode="eval").body
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
+            return None
+        return self._text(node)
+
+    @cached_property
+    def fields(self) -> tuple[Filled, ...]:
+        """What calls of ``format``, ``substitute`` and ``render`` fill, where it is known."""
+        out: list[Filled] = []
+        for call in self._calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr in FILLERS:
+                given = [(str(i), a) for i, a in enumerate(call.args)]
+                given += [(k.arg, k.value) for k in call.keywords if k.arg is not None]
+                out += (Filled(name, value) for name, node in given if (value := self._text(node)) is not None)
+        return tuple(out)
+
+    @cached_property
+    def replaced(self) -> tuple[Filled, ...]:
+        """What calls of ``replace`` replace by what is known."""
+        out: list[Filled] = []
+        for call in self._calls:
+            if isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and len(call.args) == 2:
+                old, value = self._fold(call.args[0], 0), self._text(call.args[1])
+                if isinstance(old, str) and value is not None:
+                    out.append(Filled(old, value))
+        return tuple(out)
+
+    def _text(self, node: ast.expr) -> str | None:
+        found = self._fold(node, 0)
+        return None if found is None else str(found)
+
+    def _fold(self, node: ast.expr, depth: int) -> int | str | None:
+        if depth > _DEEPEST:
+            return None
+        if isinstance(node, ast.Constant):
+            return node.value if isinstance(node.value, int | str) and not isinstance(node.value, bool) else None
+        if isinstance(node, ast.Name):
+            values = self._set.get(node.id, ())
+            only = values[0] if len(values) == 1 else None
+            return None if only is None else self._fold(only, depth + 1)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "int"):
+            inner = self._fold(node.args[0], depth + 1) if len(node.args) == 1 and not node.keywords else None
+            if inner is None or node.func.id == "str":
+                return None if inner is None else str(inner)
+            return inner if isinstance(inner, int) else None
+        if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
+            left, right = self._fold(node.left, depth + 1), self._fold(node.right, depth + 1)
+            if isinstance(left, int) and isinstance(right, int):
+                try:
+                    made = _OPERATIONS[type(node.op)](left, right)
+                except ZeroDivisionError:
+                    return None
+                return made if abs(made) < _MOST else None
+        return None
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    """Names that a node sets, with what they are set to where that is one expression."""
+    if isinstance(node, ast.Assign) and all(isinstance(t, ast.Name) for t in node.targets):
+        yield from ((t.id, node.value) for t in node.targets if isinstance(t, ast.Name))
+        return
+    if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
+        if node.value is not None:
+            yield node.target.id, node.value
+        return
+    if isinstance(node, ast.Assign) and len(node.targets) == 1 and isinstance(node.targets[0], ast.Tuple):
+        names, values = node.targets[0].elts, node.value
+        if isinstance(values, ast.Tuple) and len(values.elts) == len(names):
+            yield from ((n.id, v) for n, v in zip(names, values.elts, strict=True) if isinstance(n, ast.Name))
+            return
+    if isinstance(node, ast.arg):
+        yield node.arg, None
+        return
+    targets: list[ast.AST] = []
+    if isinstance(node, ast.Assign):
+        targets = [*node.targets]
+    elif isinstance(node, ast.AugAssign | ast.NamedExpr | ast.For | ast.AsyncFor | ast.comprehension):
+        targets = [node.target]
+    elif isinstance(node, ast.withitem) and node.optional_vars is not None:
+        targets = [node.optional_vars]
+    elif isinstance(node, ast.Global | ast.Nonlocal):
+        yield from ((n, None) for n in node.names)
+    for target in targets:
+        yield from ((n.id, None) for n in ast.walk(target) if isinstance(n, ast.Name))
+
+
+__all__ = ["FILLERS", "Constants", "Filled"]

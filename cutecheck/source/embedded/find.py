@@ -1,0 +1,86 @@
+"""The translation units in the strings of scanned programs, and the places of those that are not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path, PurePosixPath
+
+from cutecheck.records import record
+from cutecheck.source import notebooks
+from cutecheck.source.discover import DSL_SUFFIXES, SourceFile, imports
+from cutecheck.source.embedded.paths import name
+from cutecheck.source.embedded.units import Embedded, compiles, embedded, may_hold, of_cell
+from cutecheck.source.files import read_bytes
+
+_SHOWN = 5
+
+
+@record(frozen=True, slots=True)
+class Found:
+    """``files``: the units by their paths, as files of a tree; ``unread``: where strings begin that are none."""
+
+    files: Mapping[str, Path]
+    unread: tuple[str, ...] = ()
+
+    def note(self) -> str:
+        """What a report says of kernels in strings that are not read; empty for none."""
+        if not self.unread:
+            return ""
+        left = len(self.unread) - _SHOWN
+        shown = ", ".join(self.unread[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
+        return (
+            f"{shown}: CUDA C++ in a string that nothing here compiles is not checked (put it into a file of its own)"
+        )
+
+
+def find(files: tuple[SourceFile, ...]) -> Found:
+    """Of programs in which names of CuTe stand."""
+    units: dict[str, Path] = {}
+    unread: dict[str, list[str]] = {}
+    scripts = {f.path: f.file for f in files if f.path.endswith(DSL_SUFFIXES)}
+    for source in files:
+        data = _read(source.file) if source.cute else b""
+        if not may_hold(data):
+            continue
+        for shown, file, found in _parts(source, data):
+            if found.unread and _compiled_elsewhere(source.path, scripts):
+                found = embedded(data, python=True, compiled=True)
+            unread.setdefault(source.path, []).extend(f"{shown}:{line}" for line in found.unread)
+            units.update({name(shown, n): Path(name(file, n)) for n in range(1, len(found.units) + 1)})
+    return Found(units, tuple(place for places in unread.values() for place in places[:1]))
+
+
+def _parts(source: SourceFile, data: bytes) -> list[tuple[str, str, Embedded]]:
+    """The texts of a file: it, or the cells of a notebook, as they are shown and found on disk."""
+    if not source.path.endswith(notebooks.SUFFIX):
+        return [(source.path, str(source.file), embedded(data, source.path.endswith(".py")))]
+    cells = notebooks.cells(data)
+    compiled = any(compiles(line.encode(), python=True) for cell in cells for line in cell.lines)
+    return [
+        (notebooks.place(source.path, c.number), notebooks.place(str(source.file), c.number), of_cell(c, compiled))
+        for c in cells
+    ]
+
+
+def _compiled_elsewhere(path: str, scripts: Mapping[str, Path]) -> bool:
+    """Whether a Python file that compiles strings imports this one."""
+    if not path.endswith(".py"):
+        return False
+    at = PurePosixPath(path)
+    module = at.parent.name if at.stem == "__init__" else at.stem
+    return any(
+        module in words
+        for other, file in scripts.items()
+        if other != path and other.endswith(".py") and compiles(_read(file), python=True)
+        for words in imports(file)
+    )
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return read_bytes(file)
+    except OSError:
+        return b""
+
+
+__all__ = ["Found", "find"]
