@@ -220,7 +220,7 @@ def _lines(made: str) -> str | None:
             elif ended:
                 line, ended = "", False
         elif part.strip():
-            if _DIRECTIVE.match(part) and (ended or line.strip()) or (ended and _to_its_end(line)):
+            if (_DIRECTIVE.match(part) and (ended or line.strip())) or (ended and _to_its_end(line)):
                 return None
             line, ended = (part if ended else line + part), False
         out.append({_ESCAPED: " ", _BETWEEN: "\n"}.get(part, part))
