@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from cutecheck.model import ints
 from cutecheck.model.expr import Domain
@@ -28,7 +29,10 @@ def satisfiable(obligation: Obligation, options: Options) -> bool | None:
         return False
     if not obligation.hypotheses:
         return True
-    tried = {_some_meet(names, group, domains) for names, group in _apart(obligation.hypotheses)}
+    tried = {
+        _some_meet(tuple(names), tuple(group), tuple(domains[n] for n in names))
+        for names, group in _apart(obligation.hypotheses)
+    }
     if False in tried:
         return False
     if tried == {True}:
@@ -56,14 +60,15 @@ def _apart(hypotheses: tuple[Condition, ...]) -> Iterator[tuple[list[str], list[
     return ((sorted(names), among) for names, among in groups)
 
 
-def _some_meet(names: list[str], group: list[Condition], domains: Mapping[str, Domain]) -> bool | None:
+@lru_cache(maxsize=4096)  # most questions about a kernel have these of its launch
+def _some_meet(names: tuple[str, ...], group: tuple[Condition, ...], domains: tuple[Domain, ...]) -> bool | None:
     """Whether small values meet these conditions; None where none of those tried do and there are others."""
     each = max(2, int(_TRIES ** (1 / max(1, len(names)))))
-    choices = [first_values(domains[name], each) for name in names]
+    choices = [first_values(domain, each) for domain in domains]
     for combination in itertools.islice(itertools.product(*choices), _TRIES):
         if meets(group, dict(zip(names, combination, strict=True))):
             return True
-    whole = all((size_of(domains[name]) or each + 1) <= each for name in names)
+    whole = all((size_of(domain) or each + 1) <= each for domain in domains)
     return False if whole and math.prod(map(len, choices)) <= _TRIES else None
 
 
