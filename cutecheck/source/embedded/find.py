@@ -38,12 +38,15 @@ def find(files: tuple[SourceFile, ...]) -> Found:
     units: dict[str, Path] = {}
     unread: dict[str, list[str]] = {}
     scripts = {f.path: f.file for f in files if f.path.endswith(DSL_SUFFIXES)}
+    imported: frozenset[str] | None = None  # by files that compile strings
     for source in files:
         data = _read(source.file) if source.cute else b""
         if not may_hold(data):
             continue
         for shown, file, found in _parts(source, data):
-            if found.unread and _compiled_elsewhere(source.path, scripts):
+            if found.unread and source.path.endswith(".py"):
+                imported = _compiled(scripts) if imported is None else imported
+            if found.unread and imported and _module(source.path) in imported:
                 found = embedded(data, python=True, compiled=True)
             unread.setdefault(source.path, []).extend(f"{shown}:{line}" for line in found.unread)
             units.update({name(shown, n): Path(name(file, n)) for n in range(1, len(found.units) + 1)})
@@ -62,18 +65,15 @@ def _parts(source: SourceFile, data: bytes) -> list[tuple[str, str, Embedded]]:
     ]
 
 
-def _compiled_elsewhere(path: str, scripts: Mapping[str, Path]) -> bool:
-    """Whether a Python file that compiles strings imports this one."""
-    if not path.endswith(".py"):
-        return False
+def _compiled(scripts: Mapping[str, Path]) -> frozenset[str]:
+    """The words of all imports of Python files that compile strings."""
+    compiling = (f for p, f in scripts.items() if p.endswith(".py") and compiles(_read(f), python=True))
+    return frozenset().union(*(words for file in compiling for words in imports(file)))
+
+
+def _module(path: str) -> str:
     at = PurePosixPath(path)
-    module = at.parent.name if at.stem == "__init__" else at.stem
-    return any(
-        module in words
-        for other, file in scripts.items()
-        if other != path and other.endswith(".py") and compiles(_read(file), python=True)
-        for words in imports(file)
-    )
+    return at.parent.name if at.stem == "__init__" else at.stem
 
 
 def _read(file: Path) -> bytes:

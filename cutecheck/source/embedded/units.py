@@ -21,6 +21,7 @@ _COMPILERS = {
     False: re.compile(rb"nvrtc|jitify|ModuleLoad|LibraryLoad", re.I),
 }
 _INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/", re.MULTILINE)
+_INCLUDED = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/")
 _KERNEL = re.compile(r"\b__global__\b")
 _CUDA = re.compile(
     r"__global__|__device__|\bcute::|^[ \t]*#[ \t]*(?:include|define)\b|<<<|\btorch::|\bat::", re.MULTILINE
@@ -57,7 +58,7 @@ class Embedded:
 
 def may_hold(data: bytes) -> bool:
     """A quick look at the bytes of a program: whether strings of it can be kernels."""
-    return b"__global__" in data or b"include" in data
+    return b"__global__" in data or _INCLUDED.search(data) is not None
 
 
 @lru_cache(maxsize=64)
