@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import operator
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from functools import cached_property
@@ -19,6 +20,7 @@ _OPERATIONS: dict[type[ast.operator], Callable[[int, int], int]] = {
 FILLERS = ("format", "substitute", "safe_substitute", "render")
 _MOST = 1 << 63
 _DEEPEST = 40
+_MACRO = re.compile(r"-D\s*([A-Za-z_]\w*)(?:=([^\n]*))?")
 
 
 @record(frozen=True, slots=True)
@@ -35,13 +37,19 @@ class Constants:
     def __init__(self, text: str) -> None:
         self._set: dict[str, list[ast.expr | None]] = {}
         self._calls: list[ast.Call] = []
+        self._strings: list[ast.expr] = []
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError, MemoryError):
             return
+        parts: set[int] = set()
         for node in ast.walk(tree):
+            if isinstance(node, ast.JoinedStr):
+                parts.update(map(id, node.values))  # are met later
+            if isinstance(node, ast.Constant | ast.JoinedStr) and id(node) not in parts:
+                self._strings.append(node)
             for name, value in _bindings(node):
                 self._set.setdefault(name, []).append(value)
             if isinstance(node, ast.Call):
@@ -77,6 +85,16 @@ class Constants:
                     out.append(Filled(old, value))
         return tuple(out)
 
+    @cached_property
+    def macros(self) -> tuple[Filled, ...]:
+        """What flags of the compiler define (``-DROWS=64``, also with constants in them), where it is known."""
+        out: list[Filled] = []
+        for node in self._strings:
+            found = _MACRO.fullmatch(str(self._fold(node, 0))) if _flag(node) else None
+            if found is not None:
+                out.append(Filled(found[1], found[2] if found[2] is not None else "1"))
+        return tuple(out)
+
     def _text(self, node: ast.expr) -> str | None:
         found = self._fold(node, 0)
         return None if found is None else str(found)
@@ -86,6 +104,10 @@ class Constants:
             return None
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, int | str) and not isinstance(node.value, bool) else None
+        if isinstance(node, ast.JoinedStr):
+            parts = [self._fold(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values]
+            plain = all(v.format_spec is None for v in node.values if isinstance(v, ast.FormattedValue))
+            return "".join(map(str, parts)) if plain and None not in parts else None
         if isinstance(node, ast.Name):
             values = self._set.get(node.id, ())
             only = values[0] if len(values) == 1 else None
@@ -104,6 +126,11 @@ class Constants:
                     return None
                 return made if abs(made) < _MOST else None
         return None
+
+
+def _flag(node: ast.expr) -> bool:
+    first = node.values[0] if isinstance(node, ast.JoinedStr) and node.values else node
+    return isinstance(first, ast.Constant) and isinstance(first.value, str) and first.value.startswith("-D")
 
 
 def _bindings(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:

@@ -189,7 +189,10 @@ def _defines(pieces: list[Piece], constants: Constants) -> dict[str, str]:
         value = next(iter(known)) if len(known) == 1 else None
         if value is not None and "\n" not in value:
             out[hole.name] = value
-    for word, values in fields.items():
+    macros: dict[str, set[str]] = {}
+    for macro in constants.macros:
+        macros.setdefault(macro.named, set()).add(macro.value)
+    for word, values in (*fields.items(), *macros.items()):
         if len(values) == 1 and _DEFINABLE.match(word) and any(re.search(rf"\b{word}\b", p.text) for p in pieces):
             value = next(iter(values))
             if "\n" not in value:

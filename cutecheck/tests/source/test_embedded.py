@@ -101,6 +101,17 @@ def test_templates_are_filled_where_the_filling_is_known(tmp_path: Path, before:
     assert {dict(s.bindings)["N"] for s in facts(tmp_path).sites} == {"32"}
 
 
+@pytest.mark.parametrize(("flag", "rows"), [('"-DROWS=32"', "32"), ('f"-DROWS={N // 2}"', "16"), ('"-UROWS"', None)])
+def test_macros_of_flags(tmp_path: Path, flag: str, rows: str | None) -> None:
+    body = (KERNEL + LAUNCH).replace("fill<64>", "fill<ROWS>")
+    text = (
+        f'{INLINE}N = 32\nsource = r"""\n{body}"""\nload_inline("m", cuda_sources=source, extra_cuda_cflags=[{flag}])\n'
+    )
+    (tmp_path / "a.py").write_text(text)
+    found = {dict(s.bindings)["N"] for s in facts(tmp_path).sites}
+    assert found == {rows} if rows else not found & {"16", "32"}
+
+
 def test_what_a_program_fills_with_something_else_each_time_is_not_known(tmp_path: Path) -> None:
     body = (KERNEL + LAUNCH).replace("{", "{{").replace("}", "}}").replace("fill<64>", "fill<{rows}>")
     text = INLINE + f'for rows in (16, 32):\n    load_inline("m", cuda_sources=f"""\n{body}""")\n'
