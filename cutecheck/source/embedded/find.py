@@ -9,7 +9,7 @@ from cutecheck.records import record
 from cutecheck.source import notebooks
 from cutecheck.source.discover import DSL_SUFFIXES, SourceFile, imports
 from cutecheck.source.embedded.paths import name
-from cutecheck.source.embedded.units import Embedded, compiles, embedded, may_hold, of_cell
+from cutecheck.source.embedded.units import MOST, Embedded, compiles, embedded, may_hold, of_cell
 from cutecheck.source.files import read_bytes
 
 _SHOWN = 5

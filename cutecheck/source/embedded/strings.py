@@ -13,7 +13,7 @@ from cutecheck.source.embedded.constants import FILLERS
 if TYPE_CHECKING:
     from tree_sitter import Node
 
-_RAW = re.compile(r'R"([^\s()\\]{0,16})\((.*?)\)\1"', re.DOTALL)
+_RAW = re.compile(r'R"([^\s()\\]{0,16})\(')
 _ESCAPES = {"t": " ", "r": " ", "\\": "\\", '"': '"', "'": "'"}
 _ODD = "abfvxNuU01234567"
 _ESCAPED, _BETWEEN = "\0", "\1"  # a newline of the string alone, and one of the program alone
@@ -46,8 +46,16 @@ class Piece:
 
 def of_cpp(text: str) -> Iterator[Piece]:
     """Raw strings of a C++ program."""
-    for found in _RAW.finditer(text):
-        yield Piece(found.start(2), found[2])
+    at = 0
+    endless: set[str] = set()
+    while (found := _RAW.search(text, at)) is not None:
+        at = found.end()
+        end = -1 if found[1] in endless else text.find(f'){found[1]}"', at)
+        if end < 0:
+            endless.add(found[1])
+        else:
+            yield Piece(at, text[at:end])
+            at = end
 
 
 def of_python(text: str) -> Iterator[Piece]:

@@ -28,14 +28,15 @@ _CUDA = re.compile(
 )
 _BOUNDS = re.compile(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
 _NAMES = re.compile(
-    r"\b__global__\b[^;{}(]*?\b(\w+)\s*\(|"
-    r"^(?:template\s*<[^;{}]*>\s*)?(?:struct|class)\s+(\w+)[^;{}()]*\{|"
+    r"\b__global__\b[^;{}(]{0,400}?\b(\w+)\s*\(|"
+    r"^(?:template\s*<[^;{}]{0,2000}>\s*)?(?:struct|class)\s+(\w+)[^;{}()]{0,2000}\{|"
     r"^using\s+(\w+)\s*=|"
     r"^(?:static\s+|inline\s+)*constexpr\s+[\w:]+\s+(\w+)\s*[={]|"
-    r"^(?!using\b|return\b|else\b)[\w:<>&*, ]+?\s[*&]?(\w+)\s*\([^;{}()]*\)\s*\{",
+    r"^(?!using\b|return\b|else\b)[\w:<>&*, ]{1,200}?\s[*&]?(\w+)\s*\([^;{}()]{0,4000}\)\s*\{",
     re.MULTILINE,
 )
 _INSTANCE = re.compile(r"&?\s*((?:\w+::)*(\w+)<[^;{}\"'\n]+>)$")
+MOST = 100  # units of one file: each is as long as the file
 _MAGIC = re.compile(r"%%(?:writefile\s+(?:-a\s+)?\S+\.(?:cuh?|cpp|h|hpp)\b|cu\b|cuda\b|nvcc\b)")
 _DEFINABLE = re.compile(r"[A-Za-z_]\w*$")
 
@@ -78,7 +79,9 @@ def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
         pieces = tuple(_replaced(p, constants) for p in pieces)
     instances = tuple(found for p in pieces if (found := _INSTANCE.match(p.text.strip())) is not None)
     used = [p for p in pieces if _CUDA.search(p.text) is not None]
-    return Embedded(tuple(_unit(text, group, constants, instances) for group in _groups(used)))
+    groups = list(_groups(used))
+    left = tuple(text.count("\n", 0, group[0].start) + 1 for group in groups[MOST:])
+    return Embedded(tuple(_unit(text, group, constants, instances) for group in groups[:MOST]), left)
 
 
 def compiles(data: bytes, python: bool) -> bool:
@@ -200,4 +203,4 @@ def _defines(pieces: list[Piece], constants: Constants) -> dict[str, str]:
     return out
 
 
-__all__ = ["Embedded", "Unit", "compiles", "embedded", "may_hold", "of_cell", "unit", "within"]
+__all__ = ["MOST", "Embedded", "Unit", "compiles", "embedded", "may_hold", "of_cell", "unit", "within"]

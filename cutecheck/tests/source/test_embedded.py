@@ -17,7 +17,7 @@ from cutecheck.engine.run import check, inputs
 from cutecheck.facts import Facts
 from cutecheck.report.data import Report
 from cutecheck.source.embedded.strings import of_python
-from cutecheck.source.embedded.units import embedded
+from cutecheck.source.embedded.units import MOST, embedded
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
@@ -187,7 +187,7 @@ def test_a_kernel_that_nothing_compiles_is_a_line_of_the_report(
 ) -> None:
     (tmp_path / name).write_text(text)
     notes = facts(tmp_path).notes
-    said = f"{name}:{line}: CUDA C++ in a string that nothing here compiles is not checked"
+    said = f"{name}:{line}: CUDA C++ in a string is not checked: nothing here compiles it"
     assert [n.startswith(said) for n in notes] == ([True] if line else [])
 
 
@@ -233,6 +233,12 @@ def _cpp(text: str) -> list[str]:
         else:
             out[len(out) :] = [*line] if line.strip() else []
     return [c for c in out if not c.isspace()]
+
+
+def test_a_file_has_no_more_than_so_many_units() -> None:
+    many = b"import nvrtc\n" + (b'S = """\n' + KERNEL.encode() + b'"""\n') * (MOST + 3)
+    found = embedded(many, python=True)
+    assert (len(found.units), len(found.unread)) == (MOST, 3)
 
 
 def test_pieces_of_two_sides_are_no_text_of_their_own() -> None:
