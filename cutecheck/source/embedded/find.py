@@ -29,7 +29,8 @@ class Found:
         left = len(self.unread) - _SHOWN
         shown = ", ".join(self.unread[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
         return (
-            f"{shown}: CUDA C++ in a string that nothing here compiles is not checked (put it into a file of its own)"
+            f"{shown}: CUDA C++ in a string is not checked: nothing here compiles it, or more than {MOST} are in one file "
+            "(put it into a file of its own)"
         )
 
 
