@@ -29,7 +29,7 @@ class Found:
         left = len(self.unread) - _SHOWN
         shown = ", ".join(self.unread[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
         return (
-            f"{shown}: CUDA C++ in a string is not checked: nothing here compiles it, or more than {MOST} are in one file "
+            f"{shown}: CUDA C++ in a string is not checked: nothing here compiles it, or a file has over {MOST} "
             "(put it into a file of its own)"
         )
 
