@@ -36,7 +36,8 @@ class Constants:
 
     def __init__(self, text: str) -> None:
         self._set: dict[str, list[ast.expr | None]] = {}
-        self._calls: list[ast.Call] = []
+        self.calls: list[ast.Call] = []
+        self._known: dict[str, int | str | None] = {}
         self._strings: list[ast.expr] = []
         try:
             with warnings.catch_warnings():
@@ -53,7 +54,7 @@ class Constants:
             for name, value in _bindings(node):
                 self._set.setdefault(name, []).append(value)
             if isinstance(node, ast.Call):
-                self._calls.append(node)
+                self.calls.append(node)
 
     def value(self, text: str) -> str | None:
         """What an expression is as text, where it is a number or a string; None where that is not known."""
@@ -64,10 +65,16 @@ class Constants:
         return self._text(node)
 
     @cached_property
+    def texts(self) -> tuple[str, ...]:
+        """All strings of the text that are known."""
+        found = (self.fold(node) for node in self._strings)
+        return tuple(text for text in found if isinstance(text, str))
+
+    @cached_property
     def fields(self) -> tuple[Filled, ...]:
         """What calls of ``format``, ``substitute`` and ``render`` fill, where it is known."""
         out: list[Filled] = []
-        for call in self._calls:
+        for call in self.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr in FILLERS:
                 given = [(str(i), a) for i, a in enumerate(call.args)]
                 given += [(k.arg, k.value) for k in call.keywords if k.arg is not None]
@@ -78,9 +85,9 @@ class Constants:
     def replaced(self) -> tuple[Filled, ...]:
         """What calls of ``replace`` replace by what is known."""
         out: list[Filled] = []
-        for call in self._calls:
+        for call in self.calls:
             if isinstance(call.func, ast.Attribute) and call.func.attr == "replace" and len(call.args) == 2:
-                old, value = self._fold(call.args[0], 0), self._text(call.args[1])
+                old, value = self.fold(call.args[0]), self._text(call.args[1])
                 if isinstance(old, str) and value is not None:
                     out.append(Filled(old, value))
         return tuple(out)
@@ -90,35 +97,45 @@ class Constants:
         """What flags of the compiler define (``-DROWS=64``, also with constants in them), where it is known."""
         out: list[Filled] = []
         for node in self._strings:
-            found = _MACRO.fullmatch(str(self._fold(node, 0))) if _flag(node) else None
+            found = _MACRO.fullmatch(str(self.fold(node))) if _flag(node) else None
             if found is not None:
                 out.append(Filled(found[1], found[2] if found[2] is not None else "1"))
         return tuple(out)
 
+    def only(self, node: ast.expr) -> ast.expr | None:
+        """What a name is set to where that is one thing; other expressions are themselves."""
+        if not isinstance(node, ast.Name):
+            return node
+        values = self._set.get(node.id, ())
+        return values[0] if len(values) == 1 else None
+
     def _text(self, node: ast.expr) -> str | None:
-        found = self._fold(node, 0)
+        found = self.fold(node)
         return None if found is None else str(found)
 
-    def _fold(self, node: ast.expr, depth: int) -> int | str | None:
+    def fold(self, node: ast.expr, depth: int = 0) -> int | str | None:
+        """A number or a string that an expression is; None where that is not known."""
         if depth > _DEEPEST:
             return None
         if isinstance(node, ast.Constant):
             return node.value if isinstance(node.value, int | str) and not isinstance(node.value, bool) else None
         if isinstance(node, ast.JoinedStr):
-            parts = [self._fold(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values]
+            parts = [self.fold(v.value if isinstance(v, ast.FormattedValue) else v, depth + 1) for v in node.values]
             plain = all(v.format_spec is None for v in node.values if isinstance(v, ast.FormattedValue))
             return "".join(map(str, parts)) if plain and None not in parts else None
         if isinstance(node, ast.Name):
-            values = self._set.get(node.id, ())
-            only = values[0] if len(values) == 1 else None
-            return None if only is None else self._fold(only, depth + 1)
+            if node.id not in self._known:
+                only = self.only(node)
+                self._known[node.id] = None  # of itself
+                self._known[node.id] = None if only is None else self.fold(only, depth + 1)
+            return self._known[node.id]
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("str", "int"):
-            inner = self._fold(node.args[0], depth + 1) if len(node.args) == 1 and not node.keywords else None
+            inner = self.fold(node.args[0], depth + 1) if len(node.args) == 1 and not node.keywords else None
             if inner is None or node.func.id == "str":
                 return None if inner is None else str(inner)
             return inner if isinstance(inner, int) else None
         if isinstance(node, ast.BinOp) and type(node.op) in _OPERATIONS:
-            left, right = self._fold(node.left, depth + 1), self._fold(node.right, depth + 1)
+            left, right = self.fold(node.left, depth + 1), self.fold(node.right, depth + 1)
             if isinstance(left, int) and isinstance(right, int):
                 try:
                     made = _OPERATIONS[type(node.op)](left, right)

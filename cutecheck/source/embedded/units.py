@@ -10,6 +10,7 @@ from functools import lru_cache
 from cutecheck.records import record
 from cutecheck.source import notebooks
 from cutecheck.source.embedded.constants import Constants
+from cutecheck.source.embedded.launches import launches, written
 from cutecheck.source.embedded.paths import nth
 from cutecheck.source.embedded.strings import Hole, Piece, of_cpp, of_python
 
@@ -26,6 +27,7 @@ _KERNEL = re.compile(r"\b__global__\b")
 _CUDA = re.compile(
     r"__global__|__device__|\bcute::|^[ \t]*#[ \t]*(?:include|define)\b|<<<|\btorch::|\bat::", re.MULTILINE
 )
+_CODE = re.compile(r"[;{}]|^[ \t]*#", re.MULTILINE)  # not of a message, or of a name
 _BOUNDS = re.compile(r"__launch_bounds__\s*\((?:[^()]|\([^()]*\))*\)")
 _NAMES = re.compile(
     r"\b__global__\b[^;{}(]{0,400}?\b(\w+)\s*\(|"
@@ -77,8 +79,9 @@ def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
     constants = Constants(text) if python else None
     if constants is not None:
         pieces = tuple(_replaced(p, constants) for p in pieces)
-    instances = tuple(found for p in pieces if (found := _INSTANCE.match(p.text.strip())) is not None)
-    used = [p for p in pieces if _CUDA.search(p.text) is not None]
+    texts = (p.text for p in pieces) if constants is None else constants.texts
+    instances = tuple(found for t in texts if (found := _INSTANCE.match(t.strip())) is not None)
+    used = [p for p in pieces if _CUDA.search(p.text) is not None and _CODE.search(p.text) is not None]
     groups = list(_groups(used))
     left = tuple(text.count("\n", 0, group[0].start) + 1 for group in groups[MOST:])
     return Embedded(tuple(_unit(text, group, constants, instances) for group in groups[:MOST]), left)
@@ -176,9 +179,25 @@ def _unit(text: str, pieces: list[Piece], constants: Constants | None, instances
     given = [f"#define {name} {value}" for name, value in list(defines.items())[: len(before)]]
     made = "\n".join((*given, *joined.split("\n")[len(given) :]))
     own = frozenset[str]().union(*map(_names, pieces))
+    if constants is not None:
+        made = _launched(made, constants)
     wanted = dict.fromkeys(f[1] for f in instances if f[2] in own)
     made += "".join(f"\n// cutecheck: instantiate {name}" for name in wanted)
     return Unit(made, text.count("\n", 0, pieces[0].start) + 1)
+
+
+def _launched(made: str, constants: Constants) -> str:
+    """The text with the program's launches where the program has them, if nothing of it stands in that line."""
+    lines = made.split("\n")
+    for number, launch in enumerate(launches(constants), 1):
+        text = written(launch, made, number)
+        if text is None:
+            continue
+        if not lines[launch.line - 1].strip() and any(map(str.strip, lines[: launch.line - 1])):
+            lines[launch.line - 1] = text
+        else:
+            lines.append(text)
+    return "\n".join(lines)
 
 
 def _defines(pieces: list[Piece], constants: Constants) -> dict[str, str]:

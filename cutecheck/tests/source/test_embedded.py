@@ -16,6 +16,7 @@ from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.facts import Facts
 from cutecheck.report.data import Report
+from cutecheck.source.embedded.launches import Launch, written
 from cutecheck.source.embedded.strings import of_python
 from cutecheck.source.embedded.units import MOST, embedded
 from cutecheck.source.extract import extract
@@ -123,6 +124,52 @@ def test_instances_that_a_program_names_are_bound(tmp_path: Path) -> None:
     text = f'import cupy\nm = cupy.RawModule(code=r"""\n{KERNEL}""", name_expressions=["fill<32>"])\n'
     (tmp_path / "a.py").write_text(text)
     assert {dict(s.bindings)["N"] for s in facts(tmp_path).sites} == {"32"}
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        'cupy.RawModule(code=SOURCE, name_expressions=["fill<32>"]).get_function("fill<32>")((2,), (THREADS,), (x,))',
+        'k = cupy.RawModule(code=SOURCE).get_function(f"fill<{16 * 2}>")\nk((n, 1), (THREADS, 1), (x,), shared_mem=0)',
+        'k = pycuda.SourceModule(SOURCE).get_function("fill<32>")\nk(x, block=(THREADS, 1, 1), grid=(n, 1))',
+        'm = cuda.core.Program(SOURCE).compile("cubin", name_expressions=("fill<32>",))\n'
+        'k = m.get_kernel("fill<32>")\nc = LaunchConfig(grid=n, block=THREADS)\nlaunch(stream, c, k, x)',
+    ],
+)
+def test_launches_of_the_program_are_those_of_its_kernels(tmp_path: Path, lines: str) -> None:
+    for threads, codes in ((128, set()), (64, {"CUT701"})):
+        text = f'import cupy\nTHREADS = {threads}\nSOURCE = r"""\n{KERNEL}"""\n{lines}\n'
+        (tmp_path / "a.py").write_text(text)
+        found = facts(tmp_path)
+        assert {dict(s.bindings)["N"] for s in found.sites} == {"32"}
+        [launch] = [s for s in found.launches if s.origin == "launch"]
+        assert (launch.block_threads, launch.span.line) == (threads, text.count("\n"))
+        assert {f.code for f in reported(tmp_path).findings} == codes
+
+
+def test_a_launch_whose_block_is_not_known_is_none(tmp_path: Path) -> None:
+    lines = 'm.get_function("fill<32>")((2,), (threads,), (x,))'
+    (tmp_path / "a.py").write_text(f'import cupy\nm = cupy.RawModule(code=r"""\n{KERNEL}""")\n{lines}\n')
+    assert not [s for s in facts(tmp_path).launches if s.origin == "launch"]
+
+
+@pytest.mark.parametrize(
+    ("template", "kernel", "parameters", "written_as"),
+    [
+        ("", "k", "float* p", "k<<<dim3(2), dim3(64), 0>>>(p);"),
+        ("template <class T, int N>", "k<half_t, 8>", "T const* p, Array<N> x", "(half_t const* p, Array<8> x)"),
+        ("template <class T, int N = 4>", "k<half_t>", "T const* p", "(half_t const* p)"),
+        ("template <class T, int N = 4>", "k<half_t>", "T const* p, Array<N> a", None),
+        ("", "k", "float*", None),
+        ("", "other", "float* p", None),
+    ],
+)
+def test_a_launch_is_written_with_the_parameters_of_its_kernel(
+    template: str, kernel: str, parameters: str, written_as: str | None
+) -> None:
+    text = f"{template}\n__global__ void __launch_bounds__(64) k({parameters}) {{}}\n"
+    made = written(Launch(kernel, (2,), (64,), 0, 1), text, 1)
+    assert made is None if written_as is None else made is not None and written_as in made
 
 
 def test_two_kernels_of_one_name_are_of_two_units_and_what_names_nothing_of_both(tmp_path: Path) -> None:
