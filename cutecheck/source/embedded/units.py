@@ -69,7 +69,7 @@ def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
     """What stands in the strings of a program; ``compiled``: another one is known to compile them."""
     if not may_hold(data):
         return Embedded()
-    text = data.decode("utf-8", errors="replace").replace("\r\n", " \n")
+    text = data.decode("utf-8", errors="replace").replace("\r", " ")
     pieces = tuple(of_python(text) if python else of_cpp(text))
     kernels = [p for p in pieces if _kernels(p)]
     if not kernels:
@@ -193,7 +193,8 @@ def _launched(made: str, constants: Constants) -> str:
         text = written(launch, made, number)
         if text is None:
             continue
-        if not lines[launch.line - 1].strip() and any(map(str.strip, lines[: launch.line - 1])):
+        free = launch.line <= len(lines) and not lines[launch.line - 1].strip()
+        if free and any(map(str.strip, lines[: launch.line - 1])):
             lines[launch.line - 1] = text
         else:
             lines.append(text)
