@@ -11,10 +11,11 @@ from cutecheck.facts import Call, Event, Facts, Hypothesis, Site
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Var
 from cutecheck.model.ints import Condition, Rel
+from cutecheck.model.prove.contracts import NAME
 from cutecheck.model.prove.domains import expressions
 from cutecheck.records import record
 
-_CONTRACT = re.compile(r"\s*([A-Za-z_][\w.:]*)\s*(?:%\s*(\d+)\s*==\s*0|(<=|<|>=|>|==)\s*(\d+))\s*")
+_CONTRACT = re.compile(rf"\s*({NAME})\s*(?:%\s*(\d+)\s*==\s*0|(<=|<|>=|>|==)\s*(\d+))\s*")
 
 
 @record(frozen=True, slots=True)

@@ -9,8 +9,9 @@ from cutecheck.model.prove.obligation import Outcome, Verdict
 _REASON = "holds if {}, which nothing in the source states"
 _NAMED = re.compile(_REASON.format("(.*)"))
 _AND = " and "
-_IN_SOURCE = r"[A-Za-z_][\w.:]*"
-_STATABLE = re.compile(_IN_SOURCE + r" % \d+ == 0")
+# a name, a member, or what a method of an object is asked for: `lda`, `params.d`, `x.size(1)`, `x.sizes()[0]`
+NAME = r"[A-Za-z_][\w.:]*(?:(?:\([-\w.:, ]*\)|\[[-\w.:, ]*\])[\w.:]*)*"
+_STATABLE = re.compile(NAME + r" % \d+ == 0")
 
 
 def reason(contract: str) -> str:
@@ -20,7 +21,7 @@ def reason(contract: str) -> str:
 
 def in_source(variable: str) -> bool:
     """Whether the source has a name for a variable, so that a contract can be stated of it."""
-    return re.fullmatch(_IN_SOURCE, variable) is not None
+    return re.fullmatch(NAME, variable) is not None
 
 
 def contract_of(outcome: Outcome) -> str:

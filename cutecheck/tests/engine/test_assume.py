@@ -8,6 +8,7 @@ from cutecheck.config import ConfigError, Settings
 from cutecheck.engine.assume import parse
 from cutecheck.engine.run import check, inputs
 from cutecheck.model.prove import Verdict
+from cutecheck.report.data import summarise
 
 SOURCE = """#include <cute/tensor.hpp>
 using namespace cute;
@@ -22,6 +23,9 @@ __global__ void __launch_bounds__(256) k(float const* A, int lda, float* out) {
   out[threadIdx.x] = r(0);
 }
 """
+
+
+HELD = {Verdict.PROVED, Verdict.ASSUMED}
 
 
 def verdict(folder: Path, *assume: str) -> Verdict:
@@ -39,7 +43,30 @@ def test_contracts_reach_the_obligations(tmp_path: Path) -> None:
     assert verdict(tmp_path, "lda == 256") in (Verdict.PROVED, Verdict.ASSUMED)
 
 
-@pytest.mark.parametrize("text", ["lda", "lda % 0 == 0", "lda % 4 == 1", "lda == x", "__import__('os')"])
+EXTENSION = (
+    SOURCE
+    + """
+void run(torch::Tensor x, torch::Tensor out) { k<<<1, 256>>>(x.data_ptr<float>(), x.stride(-1), nullptr); }
+"""
+)
+
+
+def test_contracts_of_what_an_object_is_asked_for(tmp_path: Path) -> None:
+    """The sizes of torch's tensors have no other name; the summary names the contract as it is stated."""
+    file = tmp_path / "k.cu"
+    file.write_text(EXTENSION)
+    report = check(inputs([str(file)]), Settings())
+    [(contract, count)] = summarise(report).contracts
+    assert (contract, count) == ("x.stride(-1) % 4 == 0", 1)
+    held = check(inputs([str(file)]), Settings(assume=(contract,)))
+    assert not summarise(held).contracts
+    assert {o.verdict for o in held.outcomes if o.obligation.property == "vector-aligned"} <= HELD
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["lda", "f(x", "f(g(x)) % 4 == 0", "x[0 % 4 == 0", "lda % 0 == 0", "lda % 4 == 1", "lda == x", "__import__('os')"],
+)
 def test_what_is_no_contract(text: str) -> None:
     with pytest.raises(ConfigError, match="is no contract"):
         parse([text])
