@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,9 +17,10 @@ from cutecheck.model.expr import Domain, Expr
 from cutecheck.model.expr.bits import joined as joined_bits
 from cutecheck.model.expr.bits import possible_bits
 from cutecheck.model.identity import once
-from cutecheck.model.ints import Int, as_expr, is_static, known_value
+from cutecheck.model.ints import Dyn, Int, as_expr, is_static, known_value
 from cutecheck.model.layout import AnyLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove.properties import THREAD, Alignment, BankAccess
+from cutecheck.model.swizzle import apply_swizzle
 from cutecheck.model.tiled import TiledCopy
 from cutecheck.model.tiled.instructions import COMMON_VECTOR, Instruction, Side, automatic_bits, instruction
 from cutecheck.model.units import Bits, Bytes, Elements, bits_to_bytes, bits_to_elements
@@ -271,9 +273,15 @@ def _access(event: Event, side: Side, tensor: TensorFact, used: Instruction, wid
     if split is None:
         return f"the first {count} elements of `{tensor.name}` cannot be told from the rest"
     broken = not anywhere and contiguous_elements(split[0]) < count  # no vector, wherever it starts
-    if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken and not _apart(outer, parts):
-        return f"`{tensor.name}` starts inside a period of its swizzle"
     base, base_known = _base(tensor)
+    if inside and ex.divisor(outer) % _period(parts.swizzle) and not broken and not _apart(outer, parts):
+        where = _written_out(outer, parts, split[1], count)
+        if where is None:
+            return f"`{tensor.name}` starts inside a period of its swizzle"
+        return Access(
+            event, side, tensor, tensor.dtype, used, width, count, where, (), tuple(e for e, _ in split[1]), split[0],
+            None, parts.swizzle, threads, base, base_known, first,
+        )  # fmt: skip
     rest, start = _uniform(split[1], ex.add(outer, parts.offset))
     return Access(
         event, side, tensor, tensor.dtype, used, width, count, start, rest,
@@ -355,6 +363,23 @@ def _apart(outer: Expr, parts: Plain) -> bool:
     assert parts.swizzle is not None
     active = parts.swizzle.yyy_mask | parts.swizzle.zzz_mask
     return not possible_bits(outer) & (inner | active)
+
+
+def _written_out(outer: Expr, parts: Plain, rest: tuple[Mode, ...], count: Elements) -> Expr | None:
+    """``outer + swizzle(inner)`` as one expression, with what it is repeated over as variables; None where a vector
+    may reach over what the swizzle keeps together.
+    """
+    assert parts.swizzle is not None
+    steps = [parts.offset]
+    for i, (extent, stride) in enumerate(rest):
+        size = known_value(extent)
+        if size != 1:
+            index = ex.var(f"value[{i}]", Domain(0, None if size is None else size - 1))
+            steps.append(ex.mul(index, as_expr(stride)))
+    if int(count) > 1 << parts.swizzle.base or any(ex.divisor(step) % int(count) for step in steps):
+        return None
+    inner = functools.reduce(ex.add, steps)
+    return ex.add(outer, as_expr(apply_swizzle(parts.swizzle, Dyn(inner))))
 
 
 def _root_swizzle(tensor: TensorFact) -> Swizzle | None:
