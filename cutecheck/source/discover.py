@@ -48,6 +48,7 @@ _WORDS = (
     b"Layout<Shape", b"Swizzle<", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
+_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/")
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
 _REMARK = re.compile(rb"#[^\n]*")
@@ -60,13 +61,21 @@ def has_cute_names(data: bytes, python: bool = False) -> bool:
     return any(word in data for word in _WORDS)
 
 
+def may_hold(data: bytes, python: bool) -> bool:
+    """A quick look at the bytes of a program: whether strings of it can be kernels."""
+    return (python or b'R"' in data) and (b"__global__" in data or _INCLUDE.search(data) is not None)
+
+
 @record(frozen=True, slots=True)
 class SourceFile:
-    """``path`` is the display path (POSIX, relative to the scanned root), ``cute`` whether CuTe names occur in it."""
+    """``path`` is the display path (POSIX, relative to the scanned root), ``cute`` whether CuTe names occur in it,
+    ``strings`` whether strings of it may be kernels.
+    """
 
     path: str
     file: Path
     cute: bool
+    strings: bool = False
 
 
 @record(frozen=True, slots=True)
@@ -143,7 +152,7 @@ def _take(
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
-    found[shown] = SourceFile(shown, file, cute or explicit)
+    found[shown] = SourceFile(shown, file, cute or explicit, cute and may_hold(data, file.suffix in DSL_SUFFIXES))
 
 
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:

@@ -9,7 +9,7 @@ from cutecheck.records import record
 from cutecheck.source import notebooks
 from cutecheck.source.discover import DSL_SUFFIXES, SourceFile, imports
 from cutecheck.source.embedded.paths import name
-from cutecheck.source.embedded.units import MOST, Embedded, compiles, embedded, may_hold, of_cell
+from cutecheck.source.embedded.units import MOST, Embedded, compiles, embedded, of_cell
 from cutecheck.source.files import read_bytes
 
 _SHOWN = 5
@@ -41,10 +41,9 @@ def find(files: tuple[SourceFile, ...]) -> Found:
     scripts = {f.path: f.file for f in files if f.path.endswith(DSL_SUFFIXES)}
     imported: frozenset[str] | None = None  # by files that compile strings
     for source in files:
-        data = _read(source.file) if source.cute else b""
-        if not may_hold(data):
+        if not source.strings:
             continue
-        for shown, file, found in _parts(source, data):
+        for shown, file, found in _parts(source, _read(source.file)):
             if found.unread and source.path.endswith(".py"):
                 imported = _compiled(scripts) if imported is None else imported
             if found.unread and imported and _module(source.path) in imported:

@@ -9,6 +9,7 @@ from functools import lru_cache
 
 from cutecheck.records import record
 from cutecheck.source import notebooks
+from cutecheck.source.discover import may_hold
 from cutecheck.source.embedded.constants import Constants
 from cutecheck.source.embedded.launches import launches, written
 from cutecheck.source.embedded.paths import nth
@@ -22,7 +23,6 @@ _COMPILERS = {
     False: re.compile(rb"nvrtc|jitify|ModuleLoad|LibraryLoad", re.I),
 }
 _INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/", re.MULTILINE)
-_INCLUDED = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/")
 _KERNEL = re.compile(r"\b__global__\b")
 _CUDA = re.compile(
     r"__global__|__device__|\bcute::|^[ \t]*#[ \t]*(?:include|define)\b|<<<|\btorch::|\bat::", re.MULTILINE
@@ -59,15 +59,10 @@ class Embedded:
     unread: tuple[int, ...] = ()
 
 
-def may_hold(data: bytes) -> bool:
-    """A quick look at the bytes of a program: whether strings of it can be kernels."""
-    return b"__global__" in data or _INCLUDED.search(data) is not None
-
-
 @lru_cache(maxsize=64)
 def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
     """What stands in the strings of a program; ``compiled``: another one is known to compile them."""
-    if not may_hold(data):
+    if not may_hold(data, python):
         return Embedded()
     text = data.decode("utf-8", errors="replace").replace("\r", " ")
     pieces = tuple(of_python(text) if python else of_cpp(text))
@@ -223,4 +218,4 @@ def _defines(pieces: list[Piece], constants: Constants) -> dict[str, str]:
     return out
 
 
-__all__ = ["MOST", "Embedded", "Unit", "compiles", "embedded", "may_hold", "of_cell", "unit", "within"]
+__all__ = ["MOST", "Embedded", "Unit", "compiles", "embedded", "of_cell", "unit", "within"]
