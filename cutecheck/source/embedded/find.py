@@ -47,7 +47,7 @@ def find(files: tuple[SourceFile, ...]) -> Found:
             if found.unread and source.path.endswith(".py"):
                 imported = _compiled(scripts) if imported is None else imported
             if found.unread and imported and _module(source.path) in imported:
-                found = embedded(data, python=True, compiled=True)
+                found = embedded(_read(source.file), python=True, compiled=True)
             unread.setdefault(source.path, []).extend(f"{shown}:{line}" for line in found.unread)
             units.update({name(shown, n): Path(name(file, n)) for n in range(1, len(found.units) + 1)})
     return Found(units, tuple(place for places in unread.values() for place in places[:1]))
