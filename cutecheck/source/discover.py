@@ -48,7 +48,7 @@ _WORDS = (
     b"Layout<Shape", b"Swizzle<", b"cutecheck:",
 )  # fmt: skip
 _PYTHON = re.compile(rb"\bcute\b|cutecheck:")
-_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/")
+_INCLUDE = re.compile(rb"#[ \t]*include[ \t]*[<\"\\]")  # with its escape in a notebook
 _IMPORT = re.compile(rb"^[ \t]*(?:from|import)\b[^\n(]*(?:\([^)]*\))?", re.MULTILINE)
 _WORD = re.compile(rb"\w+")
 _REMARK = re.compile(rb"#[^\n]*")
@@ -152,7 +152,7 @@ def _take(
             data.decode("utf-8")
         except UnicodeDecodeError as error:
             errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
-    found[shown] = SourceFile(shown, file, cute or explicit, cute and may_hold(data, file.suffix in DSL_SUFFIXES))
+    found[shown] = SourceFile(shown, file, cute or explicit, may_hold(data, file.suffix in DSL_SUFFIXES))
 
 
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:

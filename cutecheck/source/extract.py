@@ -10,7 +10,6 @@ from pathlib import Path, PurePosixPath
 
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
-from cutecheck.facts.span import outer
 from cutecheck.model.version import cute_version
 from cutecheck.source.bindings import unmatched
 from cutecheck.source.builds.macros import BuildMacros, build_macros
@@ -31,6 +30,7 @@ from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
 from cutecheck.source.imports import drivers
 from cutecheck.source.linking import Links, links
+from cutecheck.source.notebooks import split
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
@@ -60,7 +60,7 @@ def _extract(request: ExtractRequest) -> Facts:
         inside = embedded(found.files)
     files = {f.path: f.file for f in found.files} | dict(inside.files)
     wanted = [f.path for f in found.files if f.cute and not f.path.endswith((".py", ".ipynb"))]
-    wanted += inside.files
+    wanted += inside.cute
     wanted_set = frozenset(wanted)
     used = collectives(files, wanted, request.include_dirs, request.installed)
     if used.read is not None:
@@ -116,7 +116,7 @@ def _extract(request: ExtractRequest) -> Facts:
         else request.archs
     )
     others = frozenset() if request.changed is None else frozenset(files) - reported
-    reading = {*map(outer, (*units, *fragments, *between, *touched)), *python}
+    reading = {*map(_file, (*units, *fragments, *between, *touched)), *python}
     partial = None if request.changed is None else tuple(sorted(reading))
     limits = request.limits.over(len(asked))
     beneath = frozenset(p for p in cpp if p not in reach and not of_library(p))
@@ -152,7 +152,7 @@ def _extract(request: ExtractRequest) -> Facts:
         predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),
         errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len({*map(outer, wanted_set if request.changed is None else wanted_set & reported), *named}),
+        files_with_cute=len({*map(_file, wanted_set if request.changed is None else wanted_set & reported), *named}),
         cutlass_version=request.cutlass_version,
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
@@ -314,8 +314,13 @@ def _touched(files: Mapping[str, Path], changed: Iterable[Path]) -> frozenset[st
             parents[parent] = os.path.realpath(parent)
         return os.path.realpath(file) if os.path.islink(file) else os.path.join(parents[parent], name)  # noqa: PTH114, PTH118
 
-    real = {p: where(Path(outer(str(f)))) for p, f in files.items()}
+    real = {p: where(Path(_file(str(f)))) for p, f in files.items()}
     return frozenset(p for p, at in real.items() if at in names or at.startswith(folders))
+
+
+def _file(path: str) -> str:
+    """The file that a path of a tree means: of a unit in a string that in which the string stands."""
+    return split(path)[0]
 
 
 def _has_comments(path: str, files: Mapping[str, Path]) -> bool:

@@ -17,9 +17,12 @@ _SHOWN = 5
 
 @record(frozen=True, slots=True)
 class Found:
-    """``files``: the units by their paths, as files of a tree; ``unread``: where strings begin that are none."""
+    """``files``: the units by their paths, as files of a tree; ``cute``: those with names of CuTe; ``unread``: where
+    strings begin that are none.
+    """
 
     files: Mapping[str, Path]
+    cute: tuple[str, ...] = ()
     unread: tuple[str, ...] = ()
 
     def note(self) -> str:
@@ -29,13 +32,14 @@ class Found:
         left = len(self.unread) - _SHOWN
         shown = ", ".join(self.unread[:_SHOWN]) + (f" and {left} more" if left > 0 else "")
         return (
-            f"{shown}: CUDA C++ in a string is not checked: nothing here compiles it, or a file has over {MOST} "
-            "(put it into a file of its own)"
+            f"{shown}: CUDA C++ in a string is not checked: nothing here compiles it, what fills it is not known, or a "
+            f"file has over {MOST} (put it into a file of its own)"
         )
 
 
 def find(files: tuple[SourceFile, ...]) -> Found:
-    """Of programs in which names of CuTe stand."""
+    """Of programs that compile strings, and of those that they import."""
+    cute: list[str] = []
     units: dict[str, Path] = {}
     unread: dict[str, list[str]] = {}
     scripts = {f.path: f.file for f in files if f.path.endswith(DSL_SUFFIXES)}
@@ -50,7 +54,8 @@ def find(files: tuple[SourceFile, ...]) -> Found:
                 found = embedded(_read(source.file), python=True, compiled=True)
             unread.setdefault(source.path, []).extend(f"{shown}:{line}" for line in found.unread)
             units.update({name(shown, n): Path(name(file, n)) for n in range(1, len(found.units) + 1)})
-    return Found(units, tuple(place for places in unread.values() for place in places[:1]))
+            cute += (name(shown, n) for n, unit in enumerate(found.units, 1) if unit.cute)
+    return Found(units, tuple(cute), tuple(place for places in unread.values() for place in places[:1]))
 
 
 def _parts(source: SourceFile, data: bytes) -> list[tuple[str, str, Embedded]]:

@@ -15,14 +15,17 @@ from cutecheck.source.embedded.launches import launches, written
 from cutecheck.source.embedded.paths import nth
 from cutecheck.source.embedded.strings import Hole, Piece, of_cpp, of_python
 
-# what compiles strings: of Python, and of C++
+# what compiles strings: of Python, and of C++; plain searches, since every file of a tree may be asked
 _COMPILERS = {
-    True: re.compile(
-        rb"load_inline|RawModule|RawKernel|nvrtc|SourceModule|cpp_extension|compile_to_ptx|cuda\.core", re.I
-    ),
-    False: re.compile(rb"nvrtc|jitify|ModuleLoad|LibraryLoad", re.I),
-}
+    True: (b"load_inline", b"RawModule", b"RawKernel", b"nvrtc", b"NVRTC", b"Nvrtc", b"SourceModule", b"cpp_extension",
+           b"compile_to_ptx", b"cuda.core"),
+    False: (b"nvrtc", b"NVRTC", b"jitify", b"ModuleLoad", b"LibraryLoad"),
+}  # fmt: skip
 _INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/", re.MULTILINE)
+_QUOTED = re.compile(r"(\"\"\"|''')(.*?)\1", re.DOTALL)
+_CUTE = re.compile(rb"#[ \t]*include[ \t]*[<\"](?:cute|cutlass)/|__global__")
+_UNFILLED = re.compile(r"\$\{|\{%|\{\{[ \t]*\w")  # by what is no template here
+_HEADERS = re.compile(r"^[ \t]*#[ \t]*include[ \t]*[<\"][\w./-]+\.(?:cuh?|hp?p?|hxx|inl)[>\"]", re.MULTILINE)
 _KERNEL = re.compile(r"\b__global__\b")
 _CUDA = re.compile(
     r"__global__|__device__|\bcute::|^[ \t]*#[ \t]*(?:include|define)\b|<<<|\btorch::|\bat::", re.MULTILINE
@@ -45,10 +48,12 @@ _DEFINABLE = re.compile(r"[A-Za-z_]\w*$")
 
 @record(frozen=True, slots=True)
 class Unit:
-    """A translation unit: the text of its program with all that is not its own blanked, and the line it begins at."""
+    """A translation unit: the text of its program with all that is not its own blanked. ``cute``: it holds kernels of
+    CuTe or includes CuTe, not headers of the program alone.
+    """
 
     text: str
-    line: int
+    cute: bool
 
 
 @record(frozen=True, slots=True)
@@ -64,13 +69,19 @@ def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
     """What stands in the strings of a program; ``compiled``: another one is known to compile them."""
     if not may_hold(data, python):
         return Embedded()
-    text = data.decode("utf-8", errors="replace").replace("\r", " ")
-    pieces = tuple(of_python(text) if python else of_cpp(text))
-    kernels = [p for p in pieces if _kernels(p)]
-    if not kernels:
+    compiled = compiled or compiles(data, python)
+    if not compiled and _CUTE.search(data) is None:
         return Embedded()
-    if not compiled and not compiles(data, python):
-        return Embedded(unread=tuple(text.count("\n", 0, p.start) + 1 for p in kernels))
+    text = data.decode("utf-8", errors="replace").replace("\r", " ")
+    if not compiled and python:  # what is only told needs no parsing
+        return Embedded(unread=tuple(
+            text.count("\n", 0, m.start()) + 1 for m in _QUOTED.finditer(text) if _kernels(Piece(0, m[2]))
+        ))  # fmt: skip
+    pieces = tuple(of_python(text) if python else of_cpp(text))
+    unread = [p for p in pieces if _kernels(p) and (not compiled or _UNFILLED.search(p.text))]
+    if not compiled:
+        return Embedded(unread=tuple(text.count("\n", 0, p.start) + 1 for p in unread))
+    pieces = tuple(p for p in pieces if not _UNFILLED.search(p.text))
     constants = Constants(text) if python else None
     if constants is not None:
         pieces = tuple(_replaced(p, constants) for p in pieces)
@@ -78,13 +89,14 @@ def embedded(data: bytes, python: bool, compiled: bool = False) -> Embedded:
     instances = tuple(found for t in texts if (found := _INSTANCE.match(t.strip())) is not None)
     used = [p for p in pieces if _CUDA.search(p.text) is not None and _CODE.search(p.text) is not None]
     groups = list(_groups(used))
-    left = tuple(text.count("\n", 0, group[0].start) + 1 for group in groups[MOST:])
+    unread += (group[0] for group in groups[MOST:])
+    left = tuple(text.count("\n", 0, p.start) + 1 for p in unread)
     return Embedded(tuple(_unit(text, group, constants, instances) for group in groups[:MOST]), left)
 
 
 def compiles(data: bytes, python: bool) -> bool:
     """Whether a program uses what compiles strings."""
-    return _COMPILERS[python].search(data) is not None
+    return any(word in data for word in _COMPILERS[python])
 
 
 def of_cell(cell: notebooks.Cell, compiled: bool = True) -> Embedded:
@@ -93,7 +105,8 @@ def of_cell(cell: notebooks.Cell, compiled: bool = True) -> Embedded:
     if _MAGIC.match(first) is not None:
         at = cell.lines.index(first)
         code = "\n".join("" if i <= at else line for i, line in enumerate(cell.lines))
-        return Embedded((Unit(code, at + 2),)) if _kernels(Piece(0, code)) else Embedded()
+        piece = Piece(0, code)
+        return Embedded((Unit(code, _kernels(piece)),)) if _of_cuda(piece) else Embedded()
     text = notebooks.python((cell,))
     return embedded(text.encode("utf-8", "replace"), python=True, compiled=compiled)
 
@@ -127,6 +140,11 @@ def _kernels(piece: Piece) -> bool:
     return _INCLUDES.search(piece.text) is not None or (_KERNEL.search(piece.text) is not None and "cute" in piece.text)
 
 
+def _of_cuda(piece: Piece) -> bool:
+    """Kernels of CuTe, or includes of headers that may be the program's."""
+    return _kernels(piece) or _HEADERS.search(piece.text) is not None
+
+
 def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
     """Pieces of one unit each: two that define the same name are of two units, those that define none of all."""
     groups: list[tuple[set[str], list[Piece]]] = []
@@ -145,7 +163,7 @@ def _groups(pieces: list[Piece]) -> Iterator[list[Piece]]:
             groups.append((names, [piece]))
     for _, group in groups or [(set(), [])]:
         every = sorted((*shared, *group), key=lambda p: p.start)
-        if any(map(_kernels, every)):
+        if any(map(_of_cuda, every)) and any(map(_names, every)):
             yield every
 
 
@@ -178,7 +196,7 @@ def _unit(text: str, pieces: list[Piece], constants: Constants | None, instances
         made = _launched(made, constants)
     wanted = dict.fromkeys(f[1] for f in instances if f[2] in own)
     made += "".join(f"\n// cutecheck: instantiate {name}" for name in wanted)
-    return Unit(made, text.count("\n", 0, pieces[0].start) + 1)
+    return Unit(made, any(map(_kernels, pieces)))
 
 
 def _launched(made: str, constants: Constants) -> str:

@@ -207,6 +207,18 @@ def test_cells_of_a_notebook(tmp_path: Path) -> None:
     assert {s.span.file for s in found.sites} == {"a.ipynb:cell 1", "a.ipynb:cell 2"}
     assert {(s.span.file, s.span.line) for s in found.sites} >= {("a.ipynb:cell 1", 9), ("a.ipynb:cell 2", 10)}
     assert len(found.events) == 2
+    assert (found.files, found.files_with_cute) == (1, 1)
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.ipynb"])
+def test_a_changed_header_reports_the_programs_that_include_it(tmp_path: Path, name: str) -> None:
+    source = f'#include "parts.h"\n{LAUNCH}'
+    lines = [INLINE, f'load_inline("m", cuda_sources=r"""\n{source}""")\n']
+    (tmp_path / "parts.h").write_text(KERNEL.replace(", Stride<_64, _1>>{});\n  auto from", ">{});\n  auto from"))
+    book = json.dumps({"cells": [{"cell_type": "code", "source": lines}], "metadata": {}})
+    (tmp_path / name).write_text("".join(lines) if name == "a.py" else book)
+    report = check(inputs([str(tmp_path / "parts.h")], tree=str(tmp_path)), Settings(arch=("sm_80",)))
+    assert [(f.code, f.span.file) for f in report.findings] == [("CUT401", "parts.h")]
 
 
 def test_a_program_that_compiles_what_another_holds(tmp_path: Path) -> None:
