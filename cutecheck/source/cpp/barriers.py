@@ -18,7 +18,18 @@ from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import class_name
-from cutecheck.source.eval.values import Address, Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
+    Address,
+    Extern,
+    ExternType,
+    FuncSet,
+    Intrinsic,
+    Object,
+    Pointer,
+    Scalar,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -90,6 +101,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
         m.recorder.reaches(span, True)  # CuTe's
     addressed = name in _ADDRESSES
+    args = [v for v in args if not _is_tensor_map(v)]
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):
             m.recorder.barrier("escapes", buffer, span, ())
@@ -180,6 +192,14 @@ def _read_member(m: Machine, value: Value) -> str:
         return ""
     scope, colons, own = names[0].rpartition("::")
     return names[0] if f"{scope}{colons}{own.partition('.')[0]}" in m.recorder.buffers else ""
+
+
+def _is_tensor_map(value: Value) -> bool:
+    """A tensor map in shared memory, or its address: it has no barriers, whatever is done with it."""
+    if isinstance(value, Address) and len(value.cells) == 1:
+        value = value.cells[0][0].get(value.cells[0][1])
+    of = value.type if isinstance(value, (Pointer, Extern)) else None
+    return isinstance(of, ExternType) and of.name == TMA_DESCRIPTOR
 
 
 def _is_member(pointer: Pointer) -> bool:
