@@ -162,11 +162,19 @@ def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         where, offset = member, 0
     if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
         where = pointer.buffer
-    if where == NOWHERE and isinstance(first, Address):
-        found = shared_addresses.located(m, first, span)
+    if where == NOWHERE:
+        named = first if isinstance(first, Address) else _named(m, first)
+        found = None if named is None else shared_addresses.located(m, named, span)
         if found is not None:
             where, offset = found[0], div(Dyn(found[1]), Dyn.of(8))
     return where, offset
+
+
+def _named(m: Machine, value: Value) -> Address | None:
+    """The member that is given by reference, of whose value nothing is known since its address went elsewhere."""
+    values, cells = m.lvalues
+    own = cells[0] if cells and values and values[0] is value else None
+    return None if own is None else Address(own)
 
 
 def _member(m: Machine, value: Value) -> str:
