@@ -212,7 +212,7 @@ MOMENTS = (
     + """
 struct Storage { alignas(8) uint64_t sums_full; uint64_t empty[4]; float sums[2]; };
 __global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) sums(float* out, int n) {
-  extern __shared__ alignas(16) char raw[];
+  extern __shared__ __align__(16) char raw[];
   auto& st = *reinterpret_cast<Storage*>(raw);
   if (threadIdx.x == 0) {
     initialize_barrier(st.sums_full, 1);

@@ -25,15 +25,14 @@ using MoveHalf = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, ha
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
 template <class Tma>
 __global__ void __launch_bounds__(384)
-product(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles) {
+multiply(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles) {
   __shared__ alignas(1024) half_t memory_a[cosize_v<TileA>];
   __shared__ alignas(1024) half_t memory_b[cosize_v<TileB>];
-  __shared__ Full full[2];
-  __shared__ Empty empty[2];
+  __shared__ uint64_t full[2], empty[2];
   Tensor sA = make_tensor(make_smem_ptr(memory_a), TileA{});
   Tensor sB = make_tensor(make_smem_ptr(memory_b), TileB{});
   if (threadIdx.x == 0) {
-    for (int i = 0; i < 2; ++i) { full[i].init(1); empty[i].init(256); }
+    for (int i = 0; i < 2; ++i) { Full::init(&full[i], 1); Empty::init(&empty[i], 256); }
   }
   __syncthreads();
   int stage = 0, phase = 0;
@@ -42,10 +41,9 @@ product(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles)
       Tensor gB = local_tile(tma.get_tma_tensor(make_shape(128, 64 * tiles)), Shape<_128, _64>{}, make_coord(0, _));
       auto cta = tma.get_slice(0);
       for (int i = 0; i < tiles; ++i) {
-        empty[stage].wait(phase ^ 1);
-        full[stage].arrive_and_expect_tx(16384);
-        auto& bar = reinterpret_cast<uint64_t&>(full[stage]);
-        copy(tma.with(bar), cta.partition_S(gB)(_, _, _, i), cta.partition_D(sB)(_, _, _, stage));
+        Empty::wait(&empty[stage], phase ^ 1);
+        Full::arrive_and_expect_tx(&full[stage], 16384);
+        copy(tma.with(full[stage]), cta.partition_S(gB)(_, _, _, i), cta.partition_D(sB)(_, _, _, stage));
         if (++stage == 2) { stage = 0; phase ^= 1; }
       }
     }
@@ -62,7 +60,7 @@ product(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles)
       STORE
       cutlass::arch::fence_view_async_shared();
       MEET
-      full[stage].wait(phase);
+      Full::wait(&full[stage], phase);
       warpgroup_fence_operand(acc);
       warpgroup_arrive();
       for (int k = 0; k < size<2>(rA); ++k) {
@@ -72,7 +70,7 @@ product(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles)
       warpgroup_commit_batch();
       warpgroup_wait<0>();
       warpgroup_fence_operand(acc);
-      empty[stage].arrive();
+      Empty::arrive(&empty[stage]);
       if (++stage == 2) { stage = 0; phase ^= 1; }
       AFTER
     }
@@ -83,7 +81,7 @@ product(Tma const __grid_constant__ tma, half_t const* a, float* out, int tiles)
 void go(half_t const* b, half_t const* a, float* out, int n) {
   Tensor gB = make_tensor(make_gmem_ptr(b), make_layout(make_shape(128, 64 * n), LayoutRight{}));
   auto tma = make_tma_copy(SM90_TMA_LOAD{}, gB, TileB{}(_, _, _0{}));
-  product<decltype(tma)><<<1, 384>>>(tma, a, out, n);
+  multiply<decltype(tma)><<<1, 384>>>(tma, a, out, n);
 }
 """
 BOTH = "auto move = Move{}.get_slice(tid); copy(Move{}, move.partition_S(gA), move.partition_D(sA));"
