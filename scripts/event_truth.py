@@ -223,6 +223,8 @@ def _pointer(text: str) -> tuple[str, str, str]:
 
 def _element(text: str) -> str:
     name, arguments = _template(text)
+    if name == "complex":
+        return f"complex<{_element(arguments[0])}>"
     if name == "sparse_elem":
         name = _template(arguments[-1])[0]
     return _ELEMENTS.get(name, name)

@@ -204,7 +204,7 @@ class BarrierStepMissing(Replayed):
         for found in (
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
-            too_few_of_all(mine, threads), initialised_twice(mine), not_everywhere(mine, blocks),
+            too_few_of_all(mine, threads), initialised_twice(mine), not_everywhere(mine, threads, blocks),
             miscounted(mine, threads, blocks),
         ):  # fmt: skip
             if found is not None:

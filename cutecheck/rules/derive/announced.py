@@ -92,7 +92,7 @@ def is_load(event: Event) -> bool:
     atom = atom_of(event.tiled)
     if event.kind != "copy" or atom is None:
         return event.kind == "copy" and bool(event.signals)
-    return "TMA_LOAD" in atom.op or (_in_bulk(event) and bool(event.signals))
+    return "TMA_LOAD" in atom.op or _in_bulk(event)
 
 
 def _in_bulk(event: Event) -> bool:

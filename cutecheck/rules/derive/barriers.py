@@ -207,7 +207,7 @@ def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
         return None
     for step in b.steps["arrive"]:
         guards = inner(step.guards)
-        arrive = threads if not guards else coming(guards, threads) if local(step) else None
+        arrive = threads if not guards and _surely(step) else coming(guards, threads) if local(step) else None
         if arrive is None or count >= arrive or not _of_all(step):
             continue
         return (
@@ -216,6 +216,12 @@ def too_few_arrivals(b: Barriers, threads: int | None) -> Found:
             f"{arrive} arrive, {count} are counted", f"initialise the barrier with {arrive}, or let {count} arrive",
         )  # fmt: skip
     return None
+
+
+def _surely(step: Call) -> bool:
+    """Whether each thread that comes arrives: at a barrier of another block only those may that a flag tells to."""
+    sure = dict(step.keywords).get("if", 1)
+    return isinstance(sure, (int, Dyn, Sym)) and known_value(sure) is not None
 
 
 def _who(arrive: int, threads: int) -> str:

@@ -1,20 +1,24 @@
 """Arrivals at barriers of other blocks of a cluster: which blocks are told, by how many, and whether any is at all.
 
-Where blocks arrive at blocks whose numbers are constants, or those of a loop, each block does so alike: what comes to
-one is what one block sends there, as often as the cluster has blocks.
+Where blocks arrive at blocks whose numbers are constants, those of a loop, or the arriving thread's (a lane for each
+block), each block does so alike: what comes to one is what one block sends there, as often as the cluster has blocks.
 """
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 
 from cutecheck.facts import NOT_WALKED, Call, Event, Unknown
+from cutecheck.model.expr import Expr
 from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.model.prove.domains import opaque_names
+from cutecheck.model.prove.properties import THREAD
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local
 from cutecheck.rules.derive.guards import inner, selects_threads
-from cutecheck.rules.derive.lanes import coming
+from cutecheck.rules.derive.lanes import answer, coming, who
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.steps import Found
 from cutecheck.rules.derive.targets import atom_of_event
@@ -30,9 +34,9 @@ def blocks_of_cluster(call: Call | Event, context: Context) -> int | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def not_everywhere(b: Barriers, blocks: int | None) -> Found:
+def not_everywhere(b: Barriers, threads: int | None, blocks: int | None) -> Found:
     """Blocks whose barriers are waited for, and at which no block arrives."""
-    told = _targets(b, blocks)
+    told = _targets(b, threads, blocks)
     if told is None or blocks is None or not b.steps["wait"]:
         return None
     missing = sorted(set(range(blocks)) - {t for at in told.values() for t in at})
@@ -49,15 +53,14 @@ def not_everywhere(b: Barriers, blocks: int | None) -> Found:
 
 def miscounted(b: Barriers, threads: int | None, blocks: int | None) -> Found:
     """Barriers that count other arrivals than the threads of all blocks of the cluster make."""
-    count, told = counted(b), _targets(b, blocks)
+    count, told = counted(b), _targets(b, threads, blocks)
     if count is None or told is None or threads is None or blocks is None or b.steps["expect"]:
         return None
     each = dict.fromkeys(range(blocks), 0)
     for step in b.steps["arrive"]:
-        arrive = coming(inner(step.guards), threads)
-        if arrive is None:
-            return None
-        for block in told[id(step)]:
+        for block, arrive in told[id(step)].items():
+            if arrive is None:
+                return None
             each[block] += arrive
     if len(set(each.values())) != 1 or not each[0]:
         return None
@@ -72,26 +75,37 @@ def miscounted(b: Barriers, threads: int | None, blocks: int | None) -> Found:
     )  # fmt: skip
 
 
-def _targets(b: Barriers, blocks: int | None) -> dict[int, range | tuple[int, ...]] | None:
-    """The blocks that each arrival is at, by its identity; None where these are not all known, or blocks differ."""
+def _targets(b: Barriers, threads: int | None, blocks: int | None) -> dict[int, dict[int, int | None]] | None:
+    """How many threads of a block arrive at which blocks, by each arrival's identity; None where blocks may differ."""
     if blocks is None or blocks < 2 or not b.steps["arrive"]:
         return None
-    found: dict[int, range | tuple[int, ...]] = {}
+    found: dict[int, dict[int, int | None]] = {}
     for step in b.steps["arrive"]:
         said = dict(step.keywords)
         to, sure = said.get("to"), said.get("if")
         if local(step) or not isinstance(to, (int, Dyn, Sym)) or not isinstance(sure, (int, Dyn, Sym)):
             return None
-        if not known_value(sure) or not _by_threads(step):
+        sent = _sent(step, as_expr(to), as_expr(sure), threads, blocks) if _by_threads(step) else None
+        if sent is None:
             return None
-        known, (lo, hi) = known_value(to), bounds(as_expr(to))
-        if known is not None:
-            found[id(step)] = (known,)
-        elif lo == 0 and hi == blocks - 1 and any(x.trips == blocks for x in step.loops):
-            found[id(step)] = range(blocks)
-        else:
-            return None
+        found[id(step)] = sent
     return found
+
+
+def _sent(step: Call, to: Expr, sure: Expr, threads: int | None, blocks: int) -> dict[int, int | None] | None:
+    known, (lo, hi) = known_value(Dyn(to)), bounds(to)
+    guards = list(inner(step.guards))
+    if known_value(Dyn(sure)):
+        come = None if threads is None else coming(guards, threads)
+        if known is not None:
+            return {known: come}
+        if lo == 0 and hi == blocks - 1 and any(x.trips == blocks for x in step.loops):
+            return dict.fromkeys(range(blocks), come)
+    passed = None if threads is None or any("elect" in g.text for g in guards) else who(guards, threads)
+    if passed is None or {v.name for v in to.variables()} != {THREAD} or any(opaque_names(to)):
+        return None
+    told = {t: answer(sure, t) for t in passed}
+    return None if None in told.values() else dict(Counter(to.evaluate({THREAD: t}) for t in passed if told[t]))
 
 
 def _by_threads(step: Call) -> bool:
@@ -114,6 +128,7 @@ def not_released(event: Event, context: Context) -> Call | None:
     mine = [
         b for (s, arch, _), b in barriers(context).items() if (s.partition("|")[0], arch) == (event.kernel, event.arch)
     ]
+    mine = [b for b in mine if any(loop in w.loops for w in b.steps["wait"])]  # what is told may say so
     arrivals = [c for b in mine for c in b.steps["arrive"]]
     if cut_short(context, event) or not mine or any(b.escapes for b in mine) or not all(map(local, arrivals)):
         return None

@@ -14,7 +14,7 @@ from cutecheck.facts.core import Bound
 from cutecheck.facts.index import asked_of
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.expr import Expr
+from cutecheck.model.expr import Expr, Op, Var
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
@@ -87,6 +87,17 @@ def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:
 def block_modes(part: Guarded) -> dict[int, str]:
     """Modes of the whole tensor that a block index walks in steps of the tile: mode -> name of the index."""
     return _walked(part, {v.name for v in part.offset.variables() if v.name.startswith("blockIdx.")})
+
+
+def goes_on(part: Guarded, index: str) -> bool:
+    """Whether blocks go on along an index in a loop, by the grid's size there: what ends it says how many tiles."""
+    size = index.replace("blockIdx", "gridDim")
+    products = [{v.name for f in factors for v in _variables(f)} for factors, _ in part.offset.terms]
+    return any(size in names and any("#" in n for n in names) for names in products)
+
+
+def _variables(factor: Var | Op) -> Iterable[Var]:
+    return (factor,) if isinstance(factor, Var) else (v for a in factor.args for v in a.variables())
 
 
 def loop_modes(part: Guarded) -> dict[int, str]:

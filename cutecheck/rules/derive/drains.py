@@ -11,7 +11,7 @@ from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.targets import atom_of_event, stores_by_tma
 from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
 
 
@@ -38,8 +38,7 @@ class Written:
 def store_of(at: Event | Call) -> Store | None:
     """The store that an event or call is, where it is known what it reads."""
     if isinstance(at, Event):
-        atom = atom_of_event(at)
-        if at.kind != "copy" or atom is None or not ("TMA_STORE" in atom.op or "TMA_REDUCE" in atom.op):
+        if not stores_by_tma(at):
             return None
         use = next((u for u in uses_of(at) if not u.written), None)
         return None if use is None else Store(at, use.tensor.name, use.tensor.buffer or "", use.first, use.last)

@@ -8,7 +8,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.groups import Pending, unknown_fill
 from cutecheck.rules.derive.overlaid import comes_later
 from cutecheck.rules.derive.pipelines import Late, late
-from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.targets import loads_by_tma
 from cutecheck.rules.derive.uses import Order, Use, exclusive, order
 from cutecheck.rules.derive.waits import (
     by_cp_async,
@@ -83,8 +83,7 @@ def stored_over(use: Use, context: Context) -> Fault | None:
 
 
 def _unwaited(filled: Use, use: Use) -> Fault:
-    atom = atom_of_event(filled.event)
-    kind = "TMA" if atom is not None and "TMA_LOAD" in atom.op else "cp.async"
+    kind = "TMA" if loads_by_tma(filled.event) else "cp.async"
     return Fault(
         f"`{use.tensor.name}` reads shared memory that {kind} fills through `{filled.tensor.name}`, and nothing has "
         "waited for it: the data need not be there",

@@ -174,18 +174,18 @@ def _passed(guard: Guard) -> tuple[bool, ...] | None:
 
 @lru_cache(maxsize=1 << 10)
 def _of_all(value: Expr, holds: bool) -> tuple[bool, ...] | None:
-    found = [_answer(value, thread) for thread in range(_THREADS)]
+    found = [answer(value, thread) for thread in range(_THREADS)]
     return None if None in found else tuple(bool(answer) is holds for answer in found)
 
 
-def _answer(value: Expr, thread: int) -> bool | None:
+def answer(value: Expr, thread: int) -> bool | None:
     """What a condition with this value is in a thread; None where it depends on more than its index."""
     comparison = _comparison(value)
     try:
         if comparison is None:
             return value.evaluate({THREAD: thread}) != 0
         if comparison.label in _JOINS:
-            answers = [_answer(side, thread) for side in comparison.args]
+            answers = [answer(side, thread) for side in comparison.args]
             return None if None in answers else _JOINS[comparison.label](answers)
         left, right = (_number(side, thread) for side in comparison.args)
     except (KeyError, ValueError, ZeroDivisionError, NotImplementedError):
@@ -195,7 +195,7 @@ def _answer(value: Expr, thread: int) -> bool | None:
 
 def _number(value: Expr, thread: int) -> int | None:
     """One side of a comparison, which may be a condition itself: ``!leader`` asks whether one is 0."""
-    return value.evaluate({THREAD: thread}) if _comparison(value) is None else _answer(value, thread)
+    return value.evaluate({THREAD: thread}) if _comparison(value) is None else answer(value, thread)
 
 
 _JOINS = {"both": all, "either": any}

@@ -24,6 +24,7 @@ from cutecheck.rules.derive.coordinates import (
     block_modes,
     bounded_mode,
     foreign,
+    goes_on,
     left_of,
     loop_modes,
     unvaried,
@@ -203,6 +204,8 @@ def _of_limits(
                     f"what is left of `{extent}` for another tile",
                     f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
+        elif goes_on(part, index):
+            continue
         elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "

@@ -1,7 +1,8 @@
 """Shared memory that lies under several tensors, or is stored by TMA, as threads that were run side by side use it.
 
 An access counts for all of the tensor's stage that the hardware reads or writes at once: the operands of an MMA that
-all warps read, and what TMA loads and stores. A TMA store reads until its thread has waited for its group.
+all warps read, and what TMA loads and stores. A TMA store reads until its thread has waited for its group. Of the
+operand that each warp reads its own rows of (``rows``), those of other warpgroups are asked where these read it, too.
 """
 
 from __future__ import annotations
@@ -10,14 +11,18 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import Literal
 
-from cutecheck.facts.replayed import Place, Step
+from cutecheck.facts.replayed import Place, Step, Thread
+from cutecheck.facts.span import Span
 
 Clock = dict[object, int]
-How = Literal["threads", "load", "mma", "drain"]
+How = Literal["threads", "load", "mma", "rows", "drain"]
+_MMA = ("mma", "rows")
 _Identity = tuple[str, int, int]  # a variable, where a tensor starts in it, and by which layout
 
 
+_WARP = 32
 _WARPS = 4  # of a warpgroup
+Rows = tuple[Span, tuple[int, int], tuple[str, int] | None]  # where a WGMMA is, and the bits of its first operand
 _COMMITS = ("cp_async_fence", "cp_async_commit_group")
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 
@@ -79,7 +84,7 @@ class Memory:
         of, bits = within
         when = clock.get(me, 0)
         copied = how == "threads" and written and step.asynchronous and me in self.copies
-        running = how == "mma" and me in self.products
+        running = how in _MMA and me in self.products
         over = None if how == "drain" or copied or running else when
         now = Access(of, bits, me, over, step, place, how, written, phase, when, warp, copied)
         if copied or running:
@@ -89,7 +94,7 @@ class Memory:
         # a WGMMA is one of four warps: any thread of theirs may say for the others that it is done; and a lane for
         # those of its warp that say nothing themselves (__syncwarp), of which not all need be run
         over_ones = [a for a in known.values() if _is_over(a, now, clock)]
-        said = {_product(a) for a in over_ones if a.how == "mma"}
+        said = {_product(a) for a in over_ones if a.how in _MMA}
         told = {(a.bits, a.step.span) for a in over_ones if a.how == "threads" and a.thread in self.tellers}
         wrong = next(
             (
@@ -143,6 +148,17 @@ class Memory:
             access.over = access.over if access.over is not None else clock.get(me, 0)
 
 
+def shared_rows(threads: tuple[Thread, ...]) -> set[Rows]:
+    """First operands of WGMMAs, in shared memory, that several warpgroups read all of: each has rows of the others."""
+    readers: dict[Rows, set[int]] = defaultdict(set)
+    for t in threads:
+        for s in t.steps:
+            if s.kind == "gemm" and s.function == "wgmma" and len(s.places) > 2 and s.places[-3].space == "smem":
+                rows = s.places[-3]
+                readers[s.span, rows.bits, rows.whole].add(t.number // (_WARP * _WARPS))
+    return {rows for rows, teams in readers.items() if len(teams) > 1}
+
+
 def _within(place: Place) -> tuple[_Identity, tuple[int, int]] | None:
     if place.whole is None or place.space != "smem" or place.bits[1] <= place.bits[0]:
         return None
@@ -176,6 +192,15 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
         return a.how == "threads" and a.written
     if now.how == "load" and now.written:
         return a.of != now.of and a.how == "threads"
-    if now.how == "mma" and a.how == "threads":
-        return a.written and a.warp != now.warp and (a.copied or not a.step.asynchronous)
-    return now.how == "threads" and now.written and a.how == "mma" and not a.written
+    if now.how in _MMA and a.how == "threads":
+        return a.written and _apart(a, now) and (a.copied or not a.step.asynchronous)
+    return (
+        now.how == "threads" and now.written and a.how in _MMA and not a.written and (a.how == "mma" or _apart(a, now))
+    )
+
+
+def _apart(a: Access, now: Access) -> bool:
+    """Whether other warps than the reader's write an operand; of its rows, warps of another warpgroup."""
+    if "rows" in (a.how, now.how):
+        return a.warp // _WARPS != now.warp // _WARPS
+    return a.warp != now.warp

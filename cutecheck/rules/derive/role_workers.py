@@ -73,7 +73,7 @@ def is_unseen(step: Step) -> bool:
 def kind_of(earlier: How, now: How) -> Kind:
     if earlier == "drain":
         return "undrained"
-    if now == "mma":
+    if now in ("mma", "rows"):
         return "unsettled"
     return "unstored" if now == "drain" else "undue" if earlier == "load" else "overlaid"
 

@@ -18,7 +18,7 @@ from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Made, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
-from cutecheck.rules.derive.role_memory import Clock, How, Memory
+from cutecheck.rules.derive.role_memory import Clock, How, Memory, shared_rows
 from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few
 from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
 from cutecheck.rules.derive.role_workers import (
@@ -75,6 +75,7 @@ class _Block:
                 elif s.kind == "load":
                     self.filled.add(key_of(s.places[1]))
         self.parted = in_parts(threads)
+        self.shared_rows = shared_rows(threads)
         self.filled -= self.parted
         self.now: dict[Key, Tile] = {}
         self.count: dict[Key, int] = defaultdict(int)
@@ -218,6 +219,8 @@ class _Block:
         if step.kind == "gemm":  # of A each warp reads its own rows
             used = step.places[-3:-1] if step.function == "umma" else step.places[-2:-1]
             uses = [(p, "mma", False) for p in used if step.asynchronous]
+            rows = step.places[-3:-2]
+            uses += [(p, "rows", False) for p in rows if (step.span, p.bits, p.whole) in self.shared_rows]
         elif step.kind == "copy":
             uses = [(p, "threads", i == 1) for i, p in enumerate(step.places[:2])]
         elif step.kind == "load":

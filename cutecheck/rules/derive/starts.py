@@ -9,7 +9,7 @@ from cutecheck.findings import Severity
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.accesses import atom_of
+from cutecheck.rules.derive.targets import loads_by_tma
 from cutecheck.rules.derive.vectors import leaves
 
 LEAST = 128
@@ -42,9 +42,9 @@ def _filled_by_tma(context: Context) -> dict[object, bool]:
     found: dict[object, bool] = {}
     for event in context.facts.events:
         if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "smem":
-            atom, key = atom_of(event.tiled), (event.operands[1].buffer or "", event.arch)
+            key = (event.operands[1].buffer or "", event.arch)
             unknown = event.tiled is None and event.tiled_span is not None
-            may = unknown or (atom is not None and "TMA_LOAD" in atom.op)
+            may = unknown or loads_by_tma(event)
             for one in (key, *{b.span for b in context.index.buffers.get(key, ())}):
                 found[one] = found.get(one, True) and may
     return found

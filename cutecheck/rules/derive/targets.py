@@ -25,6 +25,23 @@ def atom_of_event(event: Event) -> CopyAtom | MMAAtom | None:
     return found if isinstance(found, (CopyAtom, MMAAtom)) else None
 
 
+def loads_by_tma(event: Event) -> bool:
+    """A load by TMA into shared memory, of a tensor's box or of adjacent bytes (``SM90_BULK_COPY``)."""
+    return _in_bulk(event, "TMA_LOAD", -1)
+
+
+def stores_by_tma(event: Event) -> bool:
+    """A store or reduction by TMA out of shared memory, of a tensor's box or of adjacent bytes."""
+    return _in_bulk(event, "TMA_STORE", 0) or _in_bulk(event, "TMA_REDUCE", 0)
+
+
+def _in_bulk(event: Event, name: str, side: int) -> bool:
+    atom = atom_of_event(event)
+    if event.kind != "copy" or atom is None:
+        return False
+    return name in atom.op or ("BULK_COPY" in atom.op and event.operands[side].space == "smem")
+
+
 def earliest(targets: tuple[str, ...]) -> str:
     """The architectures in words: the first of the list, and whether later ones have it."""
     plain = [t for t in targets if t[-1].isdigit()]

@@ -8,7 +8,7 @@ from cutecheck.facts import NOT_WALKED, Call, Loop, Unknown
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import side_instruction
 from cutecheck.rules.derive.groups import Pending, never_committed, pending
-from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.targets import loads_by_tma
 from cutecheck.rules.derive.uses import Order, Use, exclusive, in_assembly, order, uniform
 
 _FEW = 8  # passes of a loop that reads what was waited for before it
@@ -18,8 +18,7 @@ def fills(use: Use) -> bool:
     """A cp.async or TMA load writes the buffer."""
     if not use.written:
         return False
-    atom = atom_of_event(use.event)
-    return (atom is not None and "TMA_LOAD" in atom.op) or by_cp_async(use)
+    return loads_by_tma(use.event) or by_cp_async(use)
 
 
 def by_cp_async(use: Use) -> bool:

@@ -82,9 +82,11 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
             return True
         if one.name in REMOTE:
             m.recorder.reaches(span, one.name == "remote_told")
-            if one.name == "remote_told":
-                m.recorder.barrier("escapes", barriers.NOWHERE, span, ())
-            return one.name != "remote_told"
+            if one.name != "remote_told":
+                return True
+            told = _place(m, values[-1], span) if values else None  # by bytes from any block of the cluster
+            m.recorder.barrier("escapes", barriers.NOWHERE if told is None else told[0], span, ())
+            return told is not None
         if one.name in CHUNKS:
             _chunk(m, one, values, span)
             return True

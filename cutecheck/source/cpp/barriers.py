@@ -18,7 +18,18 @@ from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import class_name
-from cutecheck.source.eval.values import Address, Extern, ExternType, FuncSet, Intrinsic, Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
+    Address,
+    Extern,
+    ExternType,
+    FuncSet,
+    Intrinsic,
+    Object,
+    Pointer,
+    Scalar,
+    Value,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -90,6 +101,7 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
         m.recorder.reaches(span, True)  # CuTe's
     addressed = name in _ADDRESSES
+    args = [v for v in args if not _is_tensor_map(v)]
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):
             m.recorder.barrier("escapes", buffer, span, ())
@@ -150,11 +162,19 @@ def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         where, offset = member, 0
     if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
         where = pointer.buffer
-    if where == NOWHERE and isinstance(first, Address):
-        found = shared_addresses.located(m, first, span)
+    if where == NOWHERE:
+        named = first if isinstance(first, Address) else _named(m, first)
+        found = None if named is None else shared_addresses.located(m, named, span)
         if found is not None:
             where, offset = found[0], div(Dyn(found[1]), Dyn.of(8))
     return where, offset
+
+
+def _named(m: Machine, value: Value) -> Address | None:
+    """The member that is given by reference, of whose value nothing is known since its address went elsewhere."""
+    values, cells = m.lvalues
+    own = cells[0] if cells and values and values[0] is value else None
+    return None if own is None else Address(own)
 
 
 def _member(m: Machine, value: Value) -> str:
@@ -180,6 +200,14 @@ def _read_member(m: Machine, value: Value) -> str:
         return ""
     scope, colons, own = names[0].rpartition("::")
     return names[0] if f"{scope}{colons}{own.partition('.')[0]}" in m.recorder.buffers else ""
+
+
+def _is_tensor_map(value: Value) -> bool:
+    """A tensor map in shared memory, or its address: it has no barriers, whatever is done with it."""
+    if isinstance(value, Address) and len(value.cells) == 1:
+        value = value.cells[0][0].get(value.cells[0][1])
+    of = value.type if isinstance(value, (Pointer, Extern)) else None
+    return isinstance(of, ExternType) and of.name == TMA_DESCRIPTOR
 
 
 def _is_member(pointer: Pointer) -> bool:

@@ -7,10 +7,12 @@ a known place. So all that leads there is kept, and lost by such writes.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, address, again, held, named, of_arguments, read
@@ -42,6 +44,7 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+_READ = re.compile(r"(\*.+)[#~]\d+$")
 WRAPPER = "reference_wrapper"  # of the standard library
 Place: TypeAlias = Cell | Object  # what an address leads to
 
@@ -141,6 +144,14 @@ def points(value: Value) -> bool:
     return isinstance(value, (Address, ObjectPointer, Closure)) or (
         isinstance(value, Pointer) and not isinstance(value.type, ArrayType)
     )
+
+
+def source_of(value: Value) -> str:
+    """``*buffer`` of a number that was read there and is not known; empty of others."""
+    number = value.value if isinstance(value, Scalar) else value
+    names = [v.name for v in number.expr.variables()] if isinstance(number, Dyn) else []
+    found = _READ.match(names[0]) if len(names) == 1 else None
+    return found[1] if found is not None else ""
 
 
 def apart(value: Value, name: str) -> Reference:

@@ -16,6 +16,10 @@ using Empty = cutlass::arch::ClusterBarrier;
 using Stages = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64, _4>{}));
 using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+__device__ void notify(uint64_t* bar, float* at) {
+  asm volatile("st.async.shared::cluster.mbarrier::complete_tx::bytes.f32 [%0], %1, [%2];"
+      :: "r"(cast_smem_ptr_to_uint(at)), "f"(1.f), "r"(cast_smem_ptr_to_uint(bar)) : "memory");
+}
 __device__ void remote(uint64_t* bar, uint32_t block) {
   uint32_t at = cast_smem_ptr_to_uint(bar);
   asm volatile("{\\n.reg .b32 r;\\nmapa.shared::cluster.u32 r, %0, %1;\\n"
@@ -83,12 +87,27 @@ ITSELF = {  # the kernel says what its cluster is
     "cutlass::launch_kernel_on_cluster(params, (void const*)kernel, tma, out, n, k);":
         "kernel<<<dim3(8, 8, 1), 160, 65536>>>(tma, out, n, k);",
 }  # fmt: skip
+LANES = "Empty::arrive(&empty[i % 4], threadIdx.x % 32, uint32_t(threadIdx.x % 32 < 2))"
 KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "pair": (PAIR, set()),
     "by_parity": (PAIR | {"SLICE": "blockIdx.x % 2"}, set()),
     "by_assembly": (PAIR | {"ARRIVE": "remote(&empty[i % 4], 0); remote(&empty[i % 4], 1)"}, set()),
     "by_one": (
         PAIR | {"COUNT": "2", "ARRIVE": "if (threadIdx.x < 2) Empty::arrive(&empty[i % 4], threadIdx.x, 1)"}, set(),
+    ),
+    "by_lanes": (PAIR | {"COUNT": "8", "ARRIVE": LANES}, set()),
+    "by_lanes_of_one_block": (PAIR | {"COUNT": "4", "ARRIVE": LANES}, {"CUT217"}),
+    "by_lanes_of_more_blocks": (PAIR | {"COUNT": "12", "ARRIVE": LANES}, {"CUT217"}),
+    "by_lanes_at_one_block": (PAIR | {"COUNT": "8", "ARRIVE": LANES.replace("< 2", "< 1")}, {"CUT217"}),
+    "own_block_beside_others": (
+        PAIR | {
+            "COUNT": "128", "ARRIVE": "Empty::arrive(&empty[i % 4])",
+            "cluster_sync();\n  if (thr":
+                "cluster_sync();\n  if (threadIdx.x == 0) { Full::init(other, 1); notify(other, &told); }\n"
+                "  Full::wait(other, 0);\n  if (thr",
+            "uint64_t full[4]": "float told;\n  __shared__ uint64_t other[1], full[4]",
+        },
+        {"CUT217"},
     ),
     "in_a_loop": (
         PAIR | {
@@ -186,3 +205,39 @@ def test_blocks_wait_for_one_another(tmp_path_factory: pytest.TempPathFactory) -
     assert not made.failures
     assert not made.errors
     assert {f.enclosing for f in made.findings} == {name for name, (_, wrong) in REDUCED.items() if wrong}
+
+
+MOMENTS = (
+    HEAD
+    + """
+struct Storage { alignas(8) uint64_t sums_full; uint64_t empty[4]; float sums[2]; };
+__global__ void __cluster_dims__(2, 1, 1) __launch_bounds__(128) sums(float* out, int n) {
+  extern __shared__ __align__(16) char raw[];
+  auto& st = *reinterpret_cast<Storage*>(raw);
+  if (threadIdx.x == 0) {
+    initialize_barrier(st.sums_full, 1);
+    for (int i = 0; i < 4; ++i) Empty::init(&st.empty[i], COUNT);
+  }
+  cluster_sync();
+  if (threadIdx.x < 2) notify(&st.sums_full, &st.sums[threadIdx.x]);
+  wait_barrier(st.sums_full, 0);
+  for (int i = 0; i < n; ++i) {
+    Empty::arrive(&st.empty[i % 4], threadIdx.x % 32, uint32_t(threadIdx.x % 32 < 2));
+    Empty::wait(&st.empty[i % 4], i / 4 & 1);
+  }
+  Tensor g = make_tensor(make_gmem_ptr(out + 2 * blockIdx.x), Layout<_2>{});
+  copy(make_tensor(make_smem_ptr(st.sums), Layout<_2>{}), g);
+}
+void go(float* out, int n) { sums<<<dim3(8), 128, sizeof(Storage)>>>(out, n); }
+"""
+)
+
+
+@pytest.mark.parametrize(("count", "codes"), [("8", set()), ("4", {"CUT217"})])
+def test_a_member_whose_address_goes_to_assembly(
+    tmp_path_factory: pytest.TempPathFactory, count: str, codes: set[str]
+) -> None:
+    folder = tmp_path_factory.mktemp("sums")
+    (folder / "k.cu").write_text(MOMENTS.replace("COUNT", count))
+    made = check(inputs([str(folder)]), Settings(cache=False, arch=("sm_90a",), select=("CUT217",)))
+    assert {f.code for f in made.findings} == codes

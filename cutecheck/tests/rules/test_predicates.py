@@ -117,6 +117,34 @@ def test_coordinates_of_a_tile_from_where_it_starts(tmp_path: Path, condition: s
     assert ("CUT604" in {f.code for f in report.findings}) is reported
 
 
+WHOLE_TILES = """
+using Store = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) store(float* out, int m, int n) {
+  // cutecheck: assume n % 4 == 0
+  Tensor mC = make_tensor(make_gmem_ptr(out), make_shape(m, n), make_stride(n, _1{}));
+  Tensor gC = local_tile(mC, Shape<_8, _64>{}, make_coord(blockIdx.x, _));
+  auto thr = Store{}.get_slice(threadIdx.x);
+  Tensor tc = thr.partition_D(make_identity_tensor(Shape<_8, _64>{}));
+  LOOP {
+    Tensor tg = thr.partition_D(gC(_, _, t));
+    Tensor tr = make_fragment_like(tg);
+    if (get<0>(tc(0, 0, 0)) < m - int(blockIdx.x) * 8) copy(Store{}, tr, tg);
+  }
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("loop", "reported"),
+    [("for (int t = blockIdx.y; t < n / 64; t += gridDim.y)", False), ("if (int t = blockIdx.y; true)", True)],
+)
+def test_blocks_that_go_on_as_far_as_there_are_whole_tiles(tmp_path: Path, loop: str, reported: bool) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + WHOLE_TILES.replace("LOOP", loop))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert ("CUT604" in {f.code for f in report.findings}) is reported
+
+
 SECOND_GROUP = """
 using Out = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
     Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _8>>{}));

@@ -33,7 +33,7 @@ _KNOWN = tuple(
         (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global[\w.:]*", "cp_async", (0, 1, 2)),
         (r"ldmatrix[\w.:]*\.shared[\w.:]*", "ldmatrix", (-1,)),
         (r"stmatrix[\w.:]*\.shared[\w.:]*", "stmatrix", (0,)),
-        (r"(?:st|red)\.async[\w.:]*shared::cluster[\w.:]*", "remote_told", ()),
+        (r"(?:st|red)\.async[\w.:]*shared::cluster[\w.:]*", "remote_told", (-1,)),
         (r"(?:st|ld|red|atom)\.[\w.:]*shared::cluster[\w.:]*", "remote", ()),
         (r"tcgen05\.commit[\w.:]*?mbarrier::arrive::one[\w.:]*", "commit", (0,)),
         (r"bar(?:rier)?(?:\.cta)?\.sync[\w.]*", "sync", (0, 1)),

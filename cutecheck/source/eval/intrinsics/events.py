@@ -42,7 +42,8 @@ def _copy(c: Call) -> Value:
     elif c.name == "cooperative_copy" and len(args) > 2:
         return _cooperative(c, args)
     elif len(args) > 2 and isinstance(args[0], CuteOp):
-        tiled = _as_atom(c, args.pop(0), args[-2])
+        said = args.pop(0)  # traits without a type of values: `Copy_Traits<SM90_BULK_COPY_AUTO>{}.with(barrier)`
+        tiled = c.m.recorder.telling_as(said, _as_atom(c, said, args[-2]))
     predicate: Value = None
     if c.name == "copy_if" and len(args) >= 3:
         predicate = args.pop(0)

@@ -18,7 +18,16 @@ from cutecheck.model.tiled.tensor_map import TensorMap, UnsupportedTmaError
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.intrinsics.types import element, operation
-from cutecheck.source.eval.values import Extern, Scalar, TensorVal, Value, VoidType
+from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
+    Extern,
+    ExternType,
+    Pointer,
+    Scalar,
+    TensorVal,
+    Value,
+    VoidType,
+)
 
 
 def _operands(c: Call) -> tuple[str, Layout, DType, Any, DType | None]:
@@ -101,7 +110,7 @@ def _tma_tensor(c: Call) -> Value:
 @method_of("tiled", "get_tma_descriptor")
 @method_of("copy_atom", "get_tma_descriptor")
 def _descriptor(c: Call) -> Value:
-    return Extern("TMA descriptor", c.span)
+    return Pointer("TMA descriptor", "unknown", ExternType(TMA_DESCRIPTOR))
 
 
 @function("tma_partition")

@@ -20,6 +20,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import Pair
 from cutecheck.source.eval.types import class_name, type_key, type_of
 from cutecheck.source.eval.values import (
+    TMA_DESCRIPTOR,
     ArrayType,
     CuteOp,
     EnumConstant,
@@ -347,6 +348,8 @@ def element(t: Value) -> DType | None:
         return t.dtype
     if isinstance(t, ClassInst) and not t.args and t.name.endswith("_t"):
         return _detail(t)
+    if isinstance(t, ExternType) and t.name == TMA_DESCRIPTOR:
+        return DType(t.name, Bits(1024))  # a tensor map that is copied as a whole
     a = fixed_array(t)
     return None if a is None else array_element(a)
 

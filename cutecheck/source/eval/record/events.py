@@ -72,6 +72,11 @@ class EventRecorder(InstructionRecorder):
                 self._masks[id(made)] = mask
         return self._telling[key][1]
 
+    def telling_as(self, said: Value, atom: Value) -> Value:
+        """The atom that a copy becomes, which tells the barriers that the copy does."""
+        barriers = self._told.get(id(said), "")
+        return self.telling(atom, barriers, self._masks.get(id(said))) if barriers else atom
+
     def told_by(self, copy: Value) -> str:
         """The barriers that a copy tells; empty where they are not known."""
         return self._told.get(id(copy), "")

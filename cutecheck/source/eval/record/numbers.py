@@ -13,7 +13,7 @@ from math import lcm
 from cutecheck.model.expr import Expr, Op, Var, atom_expr
 from cutecheck.source.eval.record.past import INDEX
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
+from cutecheck.source.eval.record.rounds import EACH, GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
 
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
@@ -140,13 +140,19 @@ def _passes(
                     side, v, targets, numbers, value, max(1, lcm(v.domain.divisor(), divisors.get(v.name, 1)))
                 )
                 if found is not None:
-                    return _of_buffer(v.name, found)
+                    return _of_buffer(v.name, found, side)
     return {}
 
 
-def _of_buffer(name: str, number: int) -> Numbers:
-    """Of numbers in memory all are alike then."""
-    return {name: number} if not name.startswith(MEMORY) else {name: number, name.partition("[")[0]: number}
+def _of_buffer(name: str, number: int, side: Expr) -> Numbers:
+    """Of numbers in memory all are alike then; each is so much more than the one before if that is what is asked."""
+    if not name.startswith(MEMORY):
+        return {name: number}
+    buffer = name.partition("[")[0]
+    asked = [v.name for v in side.variables() if v.name.partition("[")[0] == buffer]
+    if len(asked) < 2:
+        return {name: number, buffer: number}
+    return {n: number * (int(n[len(buffer) + 1 : -1]) + 1) for n in asked} | {buffer + EACH: number}
 
 
 def _sides(e: Expr) -> Iterator[Expr]:
@@ -170,7 +176,7 @@ def _number(
     for n in (*range(step, 2 * max(targets) + 1, step), *wide):
         if (lo is not None and n < lo) or (hi is not None and n > hi) or (v.domain.values and n not in v.domain.values):
             continue
-        got = value(side, numbers | _of_buffer(v.name, n))
+        got = value(side, numbers | _of_buffer(v.name, n, side))
         if got is None or abs(got) not in targets:
             continue
         rank = targets.index(abs(got)), -(n & -n)

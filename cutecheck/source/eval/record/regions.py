@@ -127,7 +127,8 @@ def by_hardware(kind: str, tiled: object, facts: list[TensorFact]) -> tuple[str,
     atom = getattr(tiled, "atom", tiled)
     op = str(getattr(atom, "op", ""))
     if kind == "copy" and ("TMA" in op or "BULK" in op):
-        return ("load" if "LOAD" in op or "G2S" in op else "drain"), "tma", True
+        loads = facts[-1].space == "smem" if op.endswith("BULK_COPY_AUTO") else "LOAD" in op or "G2S" in op
+        return ("load" if loads else "drain"), "tma", True
     described = kind == "gemm" and any(f.space == "smem" and f.dtype == DESCRIPTOR for f in facts)
     by = "" if not described else "umma" if any(f.space == "tmem" for f in facts) else "wgmma"
     return kind, by, described

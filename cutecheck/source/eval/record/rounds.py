@@ -16,6 +16,7 @@ Numbers = dict[str, int]
 
 GRID = "gridDim."
 MEMORY = "*"  # starts the name of a number that was read from global memory
+EACH = "[]"  # behind the name of a buffer there: by how much each of its numbers is more than the one before
 OUTER = 5  # tiles of a block
 
 

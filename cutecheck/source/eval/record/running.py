@@ -20,7 +20,7 @@ from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
-from cutecheck.source.eval.record.rounds import MEMORY, Numbers, Rounds
+from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, Rounds
 from cutecheck.source.eval.record.tma_tiles import walk_of
 from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
@@ -144,7 +144,8 @@ class Running:
             return None
         name = self.memory.name(buffer, at)
         if name not in self.numbers:
-            self.numbers[name] = self.numbers.get(name.partition("[")[0], self.least * (at + 1))
+            own = name.partition("[")[0]
+            self.numbers[name] = self.numbers.get(own, self.numbers.get(own + EACH, self.least) * (at + 1))
         return name
 
     def ticket(self, buffer: str, added: object) -> str | None:

@@ -132,16 +132,17 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
                 value = copies.copied(m, value)  # a function that returns none
             elif not isinstance(value, Object):
                 value = variable_value(m, decl, env) if cells is not None else _typed(m, decl, value, env)
+                name = leaks.source_of(value) or decl.name  # barriers are told by where they were read
                 if isinstance(value, (Scalar, Dyn)) and not qualifiers.constant(decl.type):
                     losses.lost(m, init, env)  # through it an element may be written
-                    value = forget(m, value, decl.name, ANY, decl.span)
+                    value = forget(m, value, name, ANY, decl.span)
                 if not qualifiers.constant(decl.type):
                     leaks.leak_root(m, init, env)
                     if isinstance(value, Elements):
                         value = Unknown(f"`{decl.name}` is a part of an array", decl.span)
                     if leaks.points(value) or isinstance(value, (Scalar, Unknown)):
                         m.recorder.declared(m, decl, value, env, unit)
-                        m.journal.set(env.vars, decl.name, leaks.apart(value, decl.name))
+                        m.journal.set(env.vars, decl.name, leaks.apart(value, name))
                         observed.keep(m, env.vars, decl.name, observed.state_kept(m, init, value, env))
                         return Done.NORMAL
         else:
