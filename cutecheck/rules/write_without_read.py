@@ -25,7 +25,8 @@ class WriteWithoutRead(Rule):
         predicates; or an element of it is taken, or a pointer to it, or it is passed to code that is not followed. In
         all instantiations of the place: what one of them does not read, and others do, is not reported. And of kernels
         that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
-        nothing: something in them may store to global memory, where they make tensors of what may be written.
+        nothing: something in them may store to global memory, where they make tensors of what may be written. Of
+        accumulators that copies alone read, these read all that products are summed up in.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
@@ -78,6 +79,16 @@ class WriteWithoutRead(Rule):
                 label="never read",
                 help="store it, or take it for the operand that it was meant to be; leave it out if it is not needed",
                 related=called,
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+        for way, tensor, read, every in found.partly if found is not None else ():
+            yield self.finding(
+                way[-1] if not _LIBRARY.search(way[-1].path) else way[0],
+                f"products are summed up in {every} elements, and all that the kernel reads of them is {read}, here "
+                f"and elsewhere: what is summed up in the other {every - read} is lost",
+                label=f"`{tensor.name}`, in all passes of its loops",
+                help="read all of them: index the accumulators by all loops that the destination is indexed by",
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
