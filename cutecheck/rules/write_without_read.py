@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from cutecheck.facts import Call, Span
+from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.read_without_write import _EXAMPLE
 
 # which of its steps a caller needs is its own affair
@@ -26,7 +27,8 @@ class WriteWithoutRead(Rule):
         all instantiations of the place: what one of them does not read, and others do, is not reported. And of kernels
         that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
         nothing: something in them may store to global memory, where they make tensors of what may be written. Of
-        accumulators that copies alone read, these read all that products are summed up in.
+        accumulators that copies alone read, these read all that products are summed up in. A loop that stores other
+        elements of a product in each pass does not store them to one place of global memory, over each other.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
@@ -60,6 +62,20 @@ class WriteWithoutRead(Rule):
     arch = ("sm_80",)
     valid = (_EXAMPLE % "copy(gB, rB);",)
     invalid = ((_EXAMPLE % "copy(gB, rB);").replace("copy(acc, gC);", ""),)
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        over = stored_over(event, context)
+        if over is not None:
+            yield self.finding(
+                event.span,
+                f"each pass of the loop over `{over.variable}` stores other elements of a product, and all of them to "
+                f"one place of `{event.operands[1].name}`: all but the last are lost, and nothing is stored elsewhere",
+                label=f"does not go on with `{over.variable}`",
+                help=f"take the tile that is stored by `{over.variable}`, too",
+                related=[Related(over.sums.span, f"`{over.sums.name}`, by `{over.variable}`")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         found = leftovers_of(call)

@@ -68,3 +68,47 @@ def test_of_registers(tmp_path: Path, name: str) -> None:
     found = [f.message for f in report.findings if f.code == "CUT222"]
     assert [m for m in found if f"other {lost} is lost" in m] == found
     assert len(found) == bool(lost)
+
+
+OVER = {
+    "each to its place": ("copy(from(_, i + j), to(_, i + j));", False),
+    "over each other": ("copy(from(_, i + j), to(_, j));", True),
+    "over each other, the inner ones": ("copy(from(_, i + j), to(_, i));", True),
+    "one after the other": ("copy(from(_, i + j), to(_, j)); to.data() = to.data() + 64;", False),
+    "by way of others": (
+        "Tensor t = make_fragment_like(from(_, 0)); copy(from(_, i + j), t); copy(t, to(_, j));", True,
+    ),
+    "the last pass alone": ("if (i == 28) copy(from(_, i + j), to(_, j));", False),
+    "read in between": (
+        "Tensor t = make_fragment_like(from(_, 0)); copy(from(_, i + j), to(_, j)); copy(to(_, j), t);", False,
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OVER)
+def test_stored_over(tmp_path: Path, name: str) -> None:
+    store, wrong = OVER[name]
+    loops = "for (int i = 0; i < 32; i += 4)\n  for (int j = 0; j < 4; ++j) { " + store + " }"
+    (tmp_path / "k.cu").write_text(KERNEL.replace("STORE", loops))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    assert not report.failures
+    assert any("all but the last are lost" in f.message for f in report.findings) == wrong
+
+
+def test_a_slice_for_each_pass_of_an_inner_loop(tmp_path: Path) -> None:
+    body = """
+  __shared__ alignas(128) float smem[128 * 32];
+  Tensor sC = make_tensor(make_smem_ptr(smem), Layout<Shape<_128, _32>, Stride<_32, _1>>{});
+  Tensor tS = thr.partition_C(sC);
+  for (int i = 0; i < 4; ++i) {
+    for (int j = 0; j < 2; ++j) copy(acc(_, _, 2 * i + j), tS(_, _, j));
+    __syncthreads();
+    for (int j = 0; j < 2; ++j) copy(tS(_, _, j), tC(_, _, AT));
+    __syncthreads();
+  }
+"""
+    for at, wrong in (("2 * i + j", False), ("j", True)):
+        (tmp_path / "k.cu").write_text(KERNEL.replace("STORE", body.replace("AT", at)))
+        report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+        assert not report.failures
+        assert any("all but the last are lost" in f.message for f in report.findings) == wrong
