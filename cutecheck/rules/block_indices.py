@@ -11,6 +11,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.rounding import rounded_down
+from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
@@ -134,6 +135,7 @@ class TileOfAnotherBlock(Rule):
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
+        yield from self._other_element(event, context)
         yield from self._left_out(event, context) if event.kernel else ()
         yield from self._rounded_down(event, context) if event.kernel else ()
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
@@ -170,6 +172,20 @@ class TileOfAnotherBlock(Rule):
                 enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
+
+    def _other_element(self, event: Event, context: Context) -> Iterable[Finding]:
+        """A head, or a matrix of a batch, that is not the one of the kernel's other operands."""
+        found = other_element(event, context)
+        if found is not None:
+            mine, other = found
+            what = "stores to" if mine.stored else "takes"
+            yield self.finding(
+                event.span, f"of `{mine.extent}`, a mode of both, a block {what} element `{mine.at}` of "
+                f"`{mine.tensor.name}`, and takes `{other.at}` of `{other.tensor.name}`",
+                label=f"`{mine.at}` of `{mine.extent}`", help="choose the element of both by the same number",
+                related=[Related(other.event.span, f"`{other.at}` of `{other.extent}`")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
 
     def _elsewhere(self, event: Event, context: Context) -> Iterable[Finding]:
         """A copy whose tile is stored where that of other coordinates belongs, and a grid whose axes are swapped."""
