@@ -180,8 +180,8 @@ class TileOfAnotherBlock(Rule):
             mine, other = found
             what = "stores to" if mine.stored else "takes"
             yield self.finding(
-                event.span, f"of `{mine.extent}`, a mode of both, a block {what} element `{mine.at}` of "
-                f"`{mine.tensor.name}`, and takes `{other.at}` of `{other.tensor.name}`",
+                event.span, f"of `{mine.extent}`, a mode of both, a block {what} element `{mine.at}` of {mine.name}, "
+                f"and takes `{other.at}` of {other.name}",
                 label=f"`{mine.at}` of `{mine.extent}`", help="choose the element of both by the same number",
                 related=[Related(other.event.span, f"`{other.at}` of `{other.extent}`")],
                 enclosing=event.enclosing, arch=event.arch,

@@ -28,6 +28,12 @@ class Selected:
     stored: bool
 
     @property
+    def name(self) -> str:
+        """The tensor, and the pointer that it is made of where a helper names its own."""
+        pointer = _FRESH.sub("", self.tensor.buffer or "")
+        return f"`{self.tensor.name}`" + (f" (of `{pointer}`)" if pointer and pointer not in self.tensor.name else "")
+
+    @property
     def at(self) -> str:
         return _FRESH.sub("", str(self.number))
 
@@ -46,7 +52,10 @@ def other_element(event: Event, context: Context) -> tuple[Selected, Selected] |
             return mine, loads[0]
         if not mine.stored:
             before = [o for o in loads if o.event.order < event.order and _shared(mine, o) and _differ(mine, o)]
-            if before:
+            told = cast("set[frozenset[str]]", context.memo.setdefault("elements told of", set()))
+            pair = frozenset({mine.name, before[0].name, event.kernel, event.arch}) if before else None
+            if pair is not None and pair not in told:
+                told.add(pair)
                 return mine, before[0]
     return None
 
