@@ -32,9 +32,9 @@ def stored_over(event: Event, context: Context) -> StoredOver | None:
     target, atom = event.operands[1], atom_of_event(event)
     if target.space not in ("gmem", "coord") or (atom is not None and "RED" in atom.op):
         return None
-    if event.predicated or not all(map(_in_each_pass, inner(event.guards))):
+    if event.predicated or not all(map(in_each_pass, inner(event.guards))):
         return None
-    there = _variables(target)
+    there = variables(target)
     if there is None:
         return None
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch)]
@@ -49,7 +49,7 @@ def stored_over(event: Event, context: Context) -> StoredOver | None:
     return None
 
 
-def _in_each_pass(guard: Guard) -> bool:
+def in_each_pass(guard: Guard) -> bool:
     """A condition that leaves out threads or blocks, not passes of a loop."""
     names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
     known = bool(guard.holds) or selects_threads([guard])
@@ -64,9 +64,9 @@ def _sources(
     while todo:
         at, tensor = todo.pop()
         if tensor.space in ("rmem", "tmem") and tensor.buffer in sums:
-            found = _variables(tensor)
+            found = variables(tensor)
             if found is not None:
-                yield tensor, _loops_of(found, at)
+                yield tensor, loops_of(found, at)
             continue
         for copy in copies:
             if copy.operands[1].buffer == tensor.buffer and tensor.buffer and copy.event_id not in seen:
@@ -74,7 +74,7 @@ def _sources(
                 todo.append((copy, copy.operands[0]))
 
 
-def _variables(tensor: TensorFact) -> set[Var] | None:
+def variables(tensor: TensorFact) -> set[Var] | None:
     """Those of where a tensor starts; None where that is not known."""
     offsets = tensor.offset if isinstance(tensor.offset, tuple) else (tensor.offset,)
     found: set[Var] = set()
@@ -96,7 +96,7 @@ def _number(v: Var) -> int:
     return int(v.name.rpartition("#")[2] or 0)
 
 
-def _loops_of(variables: Iterable[Var], event: Event) -> dict[Loop, str]:
+def loops_of(variables: Iterable[Var], event: Event) -> dict[Loop, str]:
     """Which loop around an event a variable counts, by their numbers of passes; none where that is not certain."""
     counted = sorted((v for v in variables if _count(v) is not None), key=_number)
     if [_count(v) for v in counted] == [loop.trips for loop in event.loops]:
@@ -109,18 +109,23 @@ def _loops_of(variables: Iterable[Var], event: Event) -> dict[Loop, str]:
     return found
 
 
+def fixed(tensor: TensorFact) -> set[str]:
+    """Variables of the whole tensor's extents and strides, which no loop of the kernel changes."""
+    root = tensor.root_layout
+    if not isinstance(root, Layout):
+        return set()
+    numbers = (n for part in (root.shape, root.stride) for n in it.leaves(part) if isinstance(n, Dyn))
+    return {v.name for n in numbers for v in as_expr(n).variables()}
+
+
 def _moves(there: set[Var], loop: Loop, variable: str, event: Event) -> bool:
     """Whether a place may be another one in the next pass."""
-    root = event.operands[1].root_layout
-    fixed: set[str] = set()
-    if isinstance(root, Layout):
-        numbers = (n for part in (root.shape, root.stride) for n in it.leaves(part) if isinstance(n, Dyn))
-        fixed = {v.name for n in numbers for v in as_expr(n).variables()}
-    inside = {v: k for k, v in _loops_of(there, event).items()}
+    still = fixed(event.operands[1])
+    inside = {v: k for k, v in loops_of(there, event).items()}
     for v in there:
         if v.name == variable or inside.get(v.name) == loop:
             return True
-        if v.name.startswith(INDICES) or "#" not in v.name or v.name in fixed or v.name in inside:
+        if v.name.startswith(INDICES) or "#" not in v.name or v.name in still or v.name in inside:
             continue
         return True
     return loop.trips is None or loop.trips < 2
