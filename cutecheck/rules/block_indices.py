@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event, TensorFact
@@ -13,6 +14,7 @@ from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
+from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -27,6 +29,7 @@ from cutecheck.rules.derive.tile_walks import (
     walks,
 )
 
+_FRESH = re.compile(r"#\d+")
 _EXAMPLE = """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
         using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
@@ -78,9 +81,11 @@ class TileOfAnotherBlock(Rule):
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
         that only copy, and of what TMA stores: each block index that says which tile is read says where it is stored,
         and goes along the same extent there; the grid has its blocks along the axes of the indices that walk them.
-        The only launch, of a
-        grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
-        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down.
+        Each axis along which a launch has a run-time number of blocks is one whose index the kernel asks for, where it
+        asks for another. The only launch, of a grid that is known, has a block for each tile of what a copy stores;
+        where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
+        does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
+        is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -121,6 +126,13 @@ class TileOfAnotherBlock(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        for launch, axis in unasked_blocks(call, context):
+            yield self.finding(
+                launch.span, f"the grid has `{_FRESH.sub('', str(launch.grid['xyz'.index(axis)]))}` blocks along {axis}, "
+                f"and the kernel never asks for blockIdx.{axis}: all of them load and store the same",
+                label=f"blocks along {axis}", help=f"take a tile by blockIdx.{axis}, or launch one block along {axis}",
+                related=[Related(call.span, "the kernel")], enclosing=call.kernel, arch=call.arch,
+            )  # fmt: skip
         result = result_of(call, context) if call.function in RESULTS else None
         if result is not None and result.space == "gmem" and call.kernel:
             yield from self._compare(call, result, context)

@@ -12,7 +12,7 @@ from cutecheck.facts.replayed import Place
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
-from cutecheck.source.eval.outputs import quiet
+from cutecheck.source.eval.outputs import elsewhere, quiet
 from cutecheck.source.eval.record.portions import elements, first
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
 
@@ -58,7 +58,8 @@ class Reads:
     ``stores``: it copies to memory that is neither shared nor the thread's own.
     ``fills``: where copies write to shared memory.
     ``sums``: what products are summed up in, of registers and tensor memory, by buffer; ``parts``: what copies and
-    products read of each buffer; ``whole``: those that are read as values.
+    products read of each buffer; ``whole``: those that are read as values. ``blocks``: indices of its block that the
+    kernel asks for.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -85,6 +86,7 @@ class Reads:
     sums: dict[str, list[Part]] = field(default_factory=dict)
     parts: dict[str, list[Part]] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
+    blocks: set[str] = field(default_factory=set)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -172,7 +174,8 @@ class Reads:
         unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
         empty = () if self.unsure else tuple(self._unfilled(is_dynamic))
         partly = () if self.unsure or not self.computes else tuple(self.partly())
-        return Leftovers(left, read, (*unset, *empty), partly=partly)
+        blocks = () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
+        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks)
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.
