@@ -54,6 +54,18 @@ def test_of_the_wrong_axis(tmp_path: Path, modes: str, wrong: bool) -> None:
     assert [f.code for f in report.findings if f.code == "CUT804"] == (["CUT804"] if wrong else [])
 
 
+@pytest.mark.parametrize(
+    ("part", "wrong"), [("get<2>(here)", 0), ("get<1>(here)", 1), ("0", 1), ("elsewhere()", 0), ("3 - get<2>(here)", 0)]
+)
+def test_of_one_part(tmp_path: Path, part: str, wrong: int) -> None:
+    text = KERNEL.replace("CLUSTER", PLAIN).replace("MODES", "2").replace("get<PART>(here)", part).replace("PART", "2")
+    (tmp_path / "k.cu").write_text("__device__ int elsewhere();\n" + text)
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_90a",)))
+    assert not report.failures
+    found = [f.message for f in report.findings if f.code == "CUT804"]
+    assert len(found) == wrong and all("same part" in m for m in found)
+
+
 @pytest.mark.parametrize("modes", PRINTED)
 def test_values(tmp_path: Path, modes: str) -> None:
     pairs = "tiled_divide(make_layout(Shape<_4, _4, _1>{}), make_tile(_2{}))"
