@@ -14,7 +14,6 @@ from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
-from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -28,6 +27,7 @@ from cutecheck.rules.derive.tile_walks import (
     stored_alike,
     walks,
 )
+from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 
 _FRESH = re.compile(r"#\d+")
 _EXAMPLE = """

@@ -108,16 +108,16 @@ class StageNeverChanges(Replayed):
     invalid = (_EXAMPLE % ("stage ^ 1", "0"), _EXAMPLE % ("0", "stage"), _EXAMPLE % ("1", "0"))
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        found = lone(event, context)
-        if found is not None:
-            stays, moves = found.stays, found.moves
+        alone = lone(event, context)
+        if alone is not None:
+            stays, moves = alone.stays, alone.moves
             yield self.finding(
-                found.at.span,
-                f"each pass of the loop {'loads' if found.loads else 'multiplies'} another tile of `{moves.name}`, and "
+                alone.at.span,
+                f"each pass of the loop {'loads' if alone.loads else 'multiplies'} another tile of `{moves.name}`, and "
                 f"the same one of `{stays.name}`, for one sum: in it each tile of A meets one tile of B",
                 label=f"`{stays.name}` stays at one tile", help="index both by the pass of the loop",
                 related=[Related(moves.span, f"`{moves.name}` goes on")],
-                enclosing=found.at.enclosing, arch=found.at.arch,
+                enclosing=alone.at.enclosing, arch=alone.at.arch,
             )  # fmt: skip
         for at, tensor in enumerate(event.operands):
             if event.kind != "copy" or at != 1 or tensor.buffer is None or not event.kernel:

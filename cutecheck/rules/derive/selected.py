@@ -108,7 +108,9 @@ def _times(offset: Expr, stride: Var) -> Expr | None:
     number = Expr(tuple(terms))
     names = [v.name for v in number.variables()]
     asks = any(n.startswith("blockIdx.") for n in names)
-    return number if asks and all(n.startswith("blockIdx.") or "#" not in n and "Idx" not in n for n in names) else None
+    return (
+        number if asks and all(n.startswith("blockIdx.") or ("#" not in n and "Idx" not in n) for n in names) else None
+    )
 
 
 def _indices(number: Expr) -> set[str]:

@@ -56,9 +56,7 @@ def in_each_pass(guard: Guard) -> bool:
     return known and not guard.turns and all(n.startswith(INDICES) or "#" not in n for n in names)
 
 
-def _sources(
-    event: Event, copies: list[Event], sums: set[str | None]
-) -> Iterator[tuple[TensorFact, dict[Loop, str]]]:
+def _sources(event: Event, copies: list[Event], sums: set[str | None]) -> Iterator[tuple[TensorFact, dict[Loop, str]]]:
     """Parts of accumulators that what is stored was copied from, and the variables of the loops around that copy."""
     todo, seen = [(event, event.operands[0])], {event.event_id}
     while todo:

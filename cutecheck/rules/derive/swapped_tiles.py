@@ -61,7 +61,7 @@ def equal(event: Event, one: set[str], other: set[str]) -> bool:
     """Whether something that holds there says that two numbers are one, by their variables."""
     for condition in (h.condition for h in event.hypotheses):
         sides = [{v.name for v in side.variables()} for side in (condition.lhs, condition.rhs)]
-        if condition.rel is Rel.EQ and (sides == [one, other] or sides == [other, one] or one | other == sides[0]):
+        if condition.rel is Rel.EQ and (sides in ([one, other], [other, one]) or one | other == sides[0]):
             return True
     bare = {n.partition("#")[0] for n in one | other}
     compares = (g.text for g in event.guards if "==" in g.text or "!=" in g.text)

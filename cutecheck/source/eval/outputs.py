@@ -133,7 +133,10 @@ def quiet(functions: Iterable[ir.Function]) -> bool:
 
 
 # what tells blocks apart but for their indices, in the whole grid
-_NUMBERED = re.compile(r"cluster_id_in_grid|cluster_grid_dims|this_grid|grid_group|block_index|group_index|atomic|ctaid|clusterid|[Ss]cheduler")
+_NUMBERED = re.compile(
+    r"cluster_id_in_grid|cluster_grid_dims|this_grid|grid_group|block_index|group_index|atomic|ctaid|clusterid|"
+    r"[Ss]cheduler"
+)
 
 
 def elsewhere(functions: Iterable[ir.Function]) -> bool:

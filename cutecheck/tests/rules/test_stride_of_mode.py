@@ -13,8 +13,8 @@ KERNEL = """
 #include <cassert>
 #include <cute/tensor.hpp>
 using namespace cute;
-template <class Shape, class Stride>
-__global__ void __launch_bounds__(256) copy_tile(float const* A, float* C, Shape shape, Stride stride, int m, int n) {
+template <class S, class D>
+__global__ void __launch_bounds__(256) copy_tile(float const* A, float* C, S shape, D stride, int m, int n) {
   Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, n), make_stride(n, _1{}));
   Tensor mC = make_tensor(make_gmem_ptr(C), shape, stride);
   Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, blockIdx.y));
@@ -28,7 +28,7 @@ void run(float const* A, float* C, int m, int n, int ld, int heads) {
   auto stride = make_stride(STRIDE);
   copy_tile<<<dim3(m / 128, n / 64), 256>>>(A, C, shape, stride, m, n);
 }
-""".replace("template <class Shape, class Stride>", "template <class S, class D>").replace("Shape shape, Stride stride", "S shape, D stride")
+"""
 CASES = {
     "rows": ("m, n", "n, _1{}", "", False),
     "its own": ("m, n", "m, _1{}", "", True),

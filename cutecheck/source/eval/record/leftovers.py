@@ -174,7 +174,9 @@ class Reads:
         unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
         empty = () if self.unsure else tuple(self._unfilled(is_dynamic))
         partly = () if self.unsure or not self.computes else tuple(self.partly())
-        blocks = () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
+        blocks = (
+            () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
+        )
         return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks)
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
