@@ -127,9 +127,10 @@ class TileOfAnotherBlock(Rule):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         for launch, axis in unasked_blocks(call, context):
+            many = _FRESH.sub("", str(launch.grid["xyz".index(axis)]))
             yield self.finding(
-                launch.span, f"the grid has `{_FRESH.sub('', str(launch.grid['xyz'.index(axis)]))}` blocks along {axis}, "
-                f"and the kernel never asks for blockIdx.{axis}: all of them load and store the same",
+                launch.span, f"the grid has `{many}` blocks along {axis}, and the kernel never asks for "
+                f"blockIdx.{axis}: all of them load and store the same",
                 label=f"blocks along {axis}", help=f"take a tile by blockIdx.{axis}, or launch one block along {axis}",
                 related=[Related(call.span, "the kernel")], enclosing=call.kernel, arch=call.arch,
             )  # fmt: skip
