@@ -63,6 +63,7 @@ class StrideOfWrongMode(Rule):
     family = "lint"
     severity = "error"
     confidence = "heuristic"
+    unasked = "No tensor of these trees has a mode whose extent is its own stride: only of such the prover is asked."
     valid = (_EXAMPLE % "n",)
     invalid = (_EXAMPLE % "m",)
 
