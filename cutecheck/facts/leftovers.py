@@ -19,6 +19,9 @@ class Leftovers:
     ``left``: those of tensors that nothing reads; ``read``: where the others are. ``unset``: the first copies and
     products that read fragments which nothing in the kernel writes. ``idle``: parameters that lead to global memory
     which may be written, of a kernel that loads and stores nothing anywhere; ``kernel``: where it is declared.
+    ``partly``: the last copy that reads what products are summed up in, where all reads leave some of it out, with the
+    number of elements that they read and of all. ``blocks``: the indices of its block that a kernel asks for which
+    stores to global memory, empty where it may know its block by other means.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -26,6 +29,8 @@ class Leftovers:
     unset: tuple[tuple[Way, TensorFact], ...] = ()
     idle: tuple[tuple[Span, str], ...] = ()
     kernel: Span | None = None
+    partly: tuple[tuple[Way, TensorFact, int, int], ...] = ()
+    blocks: tuple[str, ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

@@ -12,7 +12,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.model.access import WARP
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.barrier_arrays import arrays, initialised_twice, too_few_of_all
+from cutecheck.rules.derive.barrier_arrays import arrays, committed_otherwise, initialised_twice, too_few_of_all
 from cutecheck.rules.derive.barriers import (
     Barriers,
     all_expect,
@@ -205,7 +205,7 @@ class BarrierStepMissing(Replayed):
             not_initialised(mine), not_expected(mine), not_waited(mine), not_arrived(mine), one_not_told(mine),
             same_phase(mine), too_few_arrivals(mine, threads), all_expect(mine, threads), too_few_arrive(mine, threads),
             too_few_of_all(mine, threads), initialised_twice(mine), not_everywhere(mine, threads, blocks),
-            miscounted(mine, threads, blocks),
+            miscounted(mine, threads, blocks), committed_otherwise(mine, threads),
         ):  # fmt: skip
             if found is not None:
                 at, message, label, advice = found

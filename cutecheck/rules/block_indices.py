@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event, TensorFact
@@ -11,6 +12,8 @@ from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.rounding import rounded_down
+from cutecheck.rules.derive.selected import other_element
+from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -24,7 +27,9 @@ from cutecheck.rules.derive.tile_walks import (
     stored_alike,
     walks,
 )
+from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 
+_FRESH = re.compile(r"#\d+")
 _EXAMPLE = """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
         using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
@@ -74,10 +79,13 @@ class TileOfAnotherBlock(Rule):
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy, and of what TMA stores: each block index that says which tile is read says where it is stored.
-        The only launch, of a
-        grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
-        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down.
+        that only copy, and of what TMA stores: each block index that says which tile is read says where it is stored,
+        and goes along the same extent there; the grid has its blocks along the axes of the indices that walk them.
+        Each axis along which a launch has a run-time number of blocks is one whose index the kernel asks for, where it
+        asks for another. The only launch, of a grid that is known, has a block for each tile of what a copy stores;
+        where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
+        does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
+        is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -118,6 +126,14 @@ class TileOfAnotherBlock(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        for launch, axis in unasked_blocks(call, context):
+            many = _FRESH.sub("", str(launch.grid["xyz".index(axis)]))
+            yield self.finding(
+                launch.span, f"the grid has `{many}` blocks along {axis}, and the kernel never asks for "
+                f"blockIdx.{axis}: all of them load and store the same",
+                label=f"blocks along {axis}", help=f"take a tile by blockIdx.{axis}, or launch one block along {axis}",
+                related=[Related(call.span, "the kernel")], enclosing=call.kernel, arch=call.arch,
+            )  # fmt: skip
         result = result_of(call, context) if call.function in RESULTS else None
         if result is not None and result.space == "gmem" and call.kernel:
             yield from self._compare(call, result, context)
@@ -131,6 +147,8 @@ class TileOfAnotherBlock(Rule):
         lost = (moved(event, context) or stored_alike(event, context)) if event.kernel else None
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
+        yield from self._elsewhere(event, context) if event.kernel else ()
+        yield from self._other_element(event, context)
         yield from self._left_out(event, context) if event.kernel else ()
         yield from self._rounded_down(event, context) if event.kernel else ()
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
@@ -167,6 +185,42 @@ class TileOfAnotherBlock(Rule):
                 enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
+
+    def _other_element(self, event: Event, context: Context) -> Iterable[Finding]:
+        """A head, or a matrix of a batch, that is not the one of the kernel's other operands."""
+        found = other_element(event, context)
+        if found is not None:
+            mine, other = found
+            what = "stores to" if mine.stored else "takes"
+            yield self.finding(
+                event.span, f"of `{mine.extent}`, a mode of both, a block {what} element `{mine.at}` of {mine.name}, "
+                f"and takes `{other.at}` of {other.name}",
+                label=f"`{mine.at}` of `{mine.extent}`", help="choose the element of both by the same number",
+                related=[Related(other.event.span, f"`{other.at}` of `{other.extent}`")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+
+    def _elsewhere(self, event: Event, context: Context) -> Iterable[Finding]:
+        """A copy whose tile is stored where that of other coordinates belongs, and a grid whose axes are swapped."""
+        found = swapped(event, context)
+        if found is not None:
+            yield self.finding(
+                event.span, f"{found.index} goes along `{found.loaded}` elements of `{found.source.name}`, and along "
+                f"`{found.stored}` of `{event.operands[1].name}`: unless the two are equal, some tiles are stored "
+                "behind the end, and nothing is stored to others",
+                label=f"`{event.operands[1].name}`, tiles of `{found.stored}` by {found.index}",
+                help="swap the coordinates of one of the two tiles",
+                related=[Related(found.source.span, f"tiles of `{found.loaded}` by {found.index}")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
+        target = event.operands[1] if event.kind == "copy" and len(event.operands) > 1 else None
+        if target is not None and target.space in ("gmem", "coord") and len(walks(target) or ()) == 2:
+            made = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "gemm")]
+            by = [alone(walk) for walk in walks(target) or ()]
+            rows, columns = ((b[0], names_of(target, i)) if b else None for i, b in enumerate(by))
+            if not made and rows is not None and columns is not None:
+                yield from self._along(event, (target, *rows), (target, *columns), context)
 
     def _left_out(self, event: Event, context: Context) -> Iterable[Finding]:
         """The only launch has fewer blocks along an index than the mode of the result that it alone walks has tiles."""
@@ -238,26 +292,38 @@ class TileOfAnotherBlock(Rule):
         )  # fmt: skip
 
     def _grid(self, gemm: Event, a: TensorFact, b: TensorFact, context: Context) -> Iterable[Finding]:
-        """The grid has as many blocks along x as the mode needs that y walks, and the other way round."""
-        launches = [x for x in context.index.launches_of.get(gemm.kernel, []) if x.origin == "launch"]
-        launches = [x for x in launches if x.arch in ("", gemm.arch)]
         rows, columns = _rows(a), _rows(b)
-        if rows is None or columns is None or rows[1] & columns[1] or not launches:
+        if rows is not None and columns is not None:
+            yield from self._along(gemm, (a, *rows), (b, *columns), context)
+
+    def _along(
+        self, event: Event, first: tuple[TensorFact, str, set[str]], second: tuple[TensorFact, str, set[str]],
+        context: Context,
+    ) -> Iterable[Finding]:  # fmt: skip
+        """The grid has as many blocks along an axis as the other extent needs than its index walks: in all launches.
+
+        Each extent with the tensor that has it, the index that walks it, and its variables.
+        """
+        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+        launches = [x for x in launches if x.arch in ("", event.arch)]
+        if first[2] & second[2] or not first[2] or not second[2] or not launches or first[1] == second[1]:
             return
-        axes = ["xyz".index(by[-1]) for by in (rows[0], columns[0])]
-        for launch in launches:
-            if len(launch.grid) <= max(axes) or (_names(launch.grid[axes[0]]), _names(launch.grid[axes[1]])) != (
-                columns[1], rows[1],
-            ):  # fmt: skip
-                return
-        yield self.finding(
-            launches[0].span, f"the grid has blocks along {rows[0][-1]} for the rows of `{b.name}`, and the kernel "
-            f"takes those of `{a.name}` by {rows[0]}: unless the product is square, tiles are missing, others do not "
-            "exist",
-            label="rows and columns the other way round", help="swap the extents of the grid, or the indices",
-            related=[Related(a.span, f"rows by {rows[0]}"), Related(b.span, f"rows by {columns[0]}")],
-            enclosing=gemm.enclosing, arch=gemm.arch,
-        )  # fmt: skip
+        if equal(event, first[2], second[2]):
+            return
+        for mine, other in ((first, second), (second, first)):
+            at = "xyz".index(mine[1][-1])
+            if not all(len(x.grid) > at and _names(x.grid[at]) == other[2] for x in launches):
+                continue
+            yield self.finding(
+                launches[0].span, f"the grid has blocks along {mine[1][-1]} for the extent of `{other[0].name}` that "
+                f"{other[1]} walks, and the kernel takes another one, of `{mine[0].name}`, by {mine[1]}: unless the "
+                "two are equal, tiles are missing, or others do not exist",
+                label=f"blocks along {mine[1][-1]} from `{', '.join(sorted(n.partition('#')[0] for n in other[2]))}`",
+                help="swap the extents of the grid, or the indices",
+                related=[Related(mine[0].span, f"by {mine[1]}"), Related(other[0].span, f"by {other[1]}")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
 
 
 def _as_many(result: TensorFact, mode: int, made: Product, step: int) -> bool:

@@ -51,6 +51,7 @@ from cutecheck.rules.smem_bounds import SmemOutOfBounds
 from cutecheck.rules.smem_capacity import SmemCapacity
 from cutecheck.rules.smem_opt_in import DynamicSmemOptIn
 from cutecheck.rules.smem_reuse import SmemReuseWithoutBarrier
+from cutecheck.rules.stride_of_mode import StrideOfWrongMode
 from cutecheck.rules.swizzle_params import SwizzleParams
 from cutecheck.rules.tensor_memory import TensorMemoryColumns
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
@@ -102,6 +103,7 @@ RULES: tuple[type[Rule], ...] = (
     AccumulatorNotSet,
     ReadWithoutWrite,
     WriteWithoutRead,
+    StrideOfWrongMode,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

@@ -6,10 +6,11 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from cutecheck.facts import Call, Span
+from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.read_without_write import _EXAMPLE
 
 # which of its steps a caller needs is its own affair
@@ -25,7 +26,9 @@ class WriteWithoutRead(Rule):
         predicates; or an element of it is taken, or a pointer to it, or it is passed to code that is not followed. In
         all instantiations of the place: what one of them does not read, and others do, is not reported. And of kernels
         that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
-        nothing: something in them may store to global memory, where they make tensors of what may be written.
+        nothing: something in them may store to global memory, where they make tensors of what may be written. Of
+        accumulators that copies alone read, these read all that products are summed up in. A loop that stores other
+        elements of a product in each pass does not store them to one place of global memory, over each other.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
@@ -60,6 +63,20 @@ class WriteWithoutRead(Rule):
     valid = (_EXAMPLE % "copy(gB, rB);",)
     invalid = ((_EXAMPLE % "copy(gB, rB);").replace("copy(acc, gC);", ""),)
 
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        over = stored_over(event, context)
+        if over is not None:
+            yield self.finding(
+                event.span,
+                f"each pass of the loop over `{over.variable}` stores other elements of a product, and all of them to "
+                f"one place of `{event.operands[1].name}`: all but the last are lost, and nothing is stored elsewhere",
+                label=f"does not go on with `{over.variable}`",
+                help=f"take the tile that is stored by `{over.variable}`, too",
+                related=[Related(over.sums.span, f"`{over.sums.name}`, by `{over.variable}`")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         found = leftovers_of(call)
         for way, tensor in found.left if found is not None else ():
@@ -78,6 +95,16 @@ class WriteWithoutRead(Rule):
                 label="never read",
                 help="store it, or take it for the operand that it was meant to be; leave it out if it is not needed",
                 related=called,
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
+        for way, tensor, read, every in found.partly if found is not None else ():
+            yield self.finding(
+                way[-1] if not _LIBRARY.search(way[-1].path) else way[0],
+                f"products are summed up in {every} elements, and all that the kernel reads of them is {read}, here "
+                f"and elsewhere: what is summed up in the other {every - read} is lost",
+                label=f"`{tensor.name}`, in all passes of its loops",
+                help="read all of them: index the accumulators by all loops that the destination is indexed by",
                 enclosing=call.enclosing,
                 arch=call.arch,
             )

@@ -15,6 +15,7 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES
+from cutecheck.rules.derive.lone_tiles import lone
 from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
 from cutecheck.rules.replayed import Replayed
@@ -107,6 +108,17 @@ class StageNeverChanges(Replayed):
     invalid = (_EXAMPLE % ("stage ^ 1", "0"), _EXAMPLE % ("0", "stage"), _EXAMPLE % ("1", "0"))
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        alone = lone(event, context)
+        if alone is not None:
+            stays, moves = alone.stays, alone.moves
+            yield self.finding(
+                alone.at.span,
+                f"each pass of the loop {'loads' if alone.loads else 'multiplies'} another tile of `{moves.name}`, and "
+                f"the same one of `{stays.name}`, for one sum: in it each tile of A meets one tile of B",
+                label=f"`{stays.name}` stays at one tile", help="index both by the pass of the loop",
+                related=[Related(moves.span, f"`{moves.name}` goes on")],
+                enclosing=alone.at.enclosing, arch=alone.at.arch,
+            )  # fmt: skip
         for at, tensor in enumerate(event.operands):
             if event.kind != "copy" or at != 1 or tensor.buffer is None or not event.kernel:
                 continue

@@ -76,6 +76,27 @@ def too_few_of_all(b: Barriers, threads: int | None) -> Found:
     return None
 
 
+def committed_otherwise(b: Barriers, threads: int | None) -> Found:
+    """Barriers that count other arrivals than warps commit their MMAs to them, each once for each wait."""
+    count, arrives, waits = counted(b), b.steps["arrive"], b.steps["wait"]
+    if threads is None or count is None or b.steps["expect"] or len({c.span for c in arrives}) != 1 or not waits:
+        return None
+    if any(dict(c.keywords).get("commits") != 1 for c in arrives) or {c.loops for c in arrives} != {waits[0].loops}:
+        return None
+    found = who(inner(arrives[0].guards), threads)
+    if found is None or any(w.loops != waits[0].loops for w in waits) or len({w.span for w in waits}) != 1:
+        return None
+    warps = len({t // _WARP for t in found})
+    if not warps or count == warps:
+        return None
+    ends = "it never ends" if count > warps else "a phase ends before all are done"
+    return (
+        arrives[0], f"the barriers in `{b.name}` count {count} arrivals, and {warps} warp(s) commit to them, one "
+        f"arrival each, before each wait: {ends}",
+        f"{count} are counted", f"initialise the barrier with {warps}",
+    )  # fmt: skip
+
+
 def _constant(step: Call) -> int | None:
     at = step.arguments[0] if step.arguments else None
     return known_value(at) if isinstance(at, (int, Dyn, Sym)) else None

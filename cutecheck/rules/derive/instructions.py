@@ -20,6 +20,7 @@ from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import INDICES, Guarded, bounded_mode, symbols
+from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.vectors import mode_sizes
 
@@ -89,6 +90,10 @@ class _Walk:
         """How many instructions the first mode has, and the values of one."""
         values = known_value(mode_sizes(layout)[0])
         atom = atom_of(self.event.tiled)
+        if self.event.predicate is None and values is not None:
+            if atom is None and not all(g.bounds and g.complete for g in inner(self.event.guards)):
+                raise _Apart  # which threads of the block take part is not the copy's to say
+            return 1, values  # a condition on the first of values that go together asks for extents that they divide
         if values is None or atom is None:
             raise _Apart
         each = known_value(atom.num_val_src)

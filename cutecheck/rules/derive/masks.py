@@ -53,8 +53,9 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
     bits = [[r for r in range(_MOST) if (m or 0) >> r & 1] for m in masks]
     of = known_value(found.num_multicast) if found.num_multicast is not None else None
     tiles = [_tile(event.operands[0], b) for b in blocks]
+    parts = [_part(event.operands[0], b, len(event.loops)) for b in blocks]
     for rank, named in enumerate(bits):
-        why = _wrong(rank, named, of, tiles, sum(map(len, bits)))
+        why = _wrong(rank, named, of, tiles, sum(map(len, bits))) or _same_part(rank, named, of, parts)
         if why:
             return event, Astray(rank, masks[rank] or 0, why)
     return None
@@ -74,6 +75,16 @@ def _wrong(rank: int, named: list[int], of: int | None, tiles: list[tuple[int, .
             f"which names {len(named)} block(s), and the copy brings each block a part of 1/{of} of the tile for {of}"
         )
     return ""
+
+
+def _same_part(rank: int, named: list[int], of: int | None, parts: list[tuple[int, ...] | None]) -> str:
+    """Of blocks that bring each other one tile each brings another part."""
+    if of is None or len(named) != of or of < 2 or parts[rank] is None:
+        return ""
+    other = next((r for r in named if r != rank and parts[r] == parts[rank]), None)
+    if other is None:
+        return ""
+    return f"which names block {other}, that brings the same part of the tile as this one: another part never comes"
 
 
 def _order(event: Event) -> int:
@@ -128,6 +139,28 @@ def _tile(source: TensorFact, block: Values) -> tuple[int, ...] | None:
         except (KeyError, ZeroDivisionError, ValueError):
             return None
     return None if any(_by_remainder(as_expr(at)) for at in source.offset if isinstance(at, Dyn)) else tuple(found)
+
+
+def _part(source: TensorFact, block: Values, loops: int) -> tuple[int, ...] | None:
+    """Where the part of a tile starts that a block brings, in the first pass of all loops.
+
+    None where other numbers may say which part that is.
+    """
+    if source.space != "coord" or not isinstance(source.offset, tuple):
+        return None
+    found: list[int] = []
+    for at in source.offset:
+        if not isinstance(at, (int, Dyn)):
+            return None
+        expr = as_expr(at)
+        others = [v for v in expr.variables() if v.name not in block]
+        if len(others) > loops or any("#" not in v.name or v.domain.bounds()[0] != 0 for v in others):
+            return None
+        try:
+            found.append(expr.evaluate({v.name: block.get(v.name, 0) for v in expr.variables()}))
+        except (KeyError, ZeroDivisionError, ValueError):
+            return None
+    return tuple(found)
 
 
 def _by_remainder(expr: Expr) -> bool:

@@ -202,6 +202,11 @@ def _brought(reads: list[tuple[Event, TensorFact]], copies: list[Event]) -> list
     return found
 
 
+def brought(event: Event, copies: list[Event]) -> list[TensorFact]:
+    """The global tiles that what a copy stores comes from."""
+    return _brought([(event, event.operands[0])], copies)
+
+
 def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     """A tile that a copy stores where all blocks along an index store theirs: whence it comes, and the index."""
     if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or event.predicated:
@@ -356,6 +361,7 @@ __all__ = [
     "Product",
     "Walks",
     "alone",
+    "brought",
     "extent_of",
     "moved",
     "product_of",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -129,3 +130,15 @@ def _declared(node: Any) -> set[str]:
 def quiet(functions: Iterable[ir.Function]) -> bool:
     """Whether these functions show nothing, and store to nothing that is theirs or that they are not given."""
     return not any(_names(f).shows or _names(f).stores for f in functions)
+
+
+# what tells blocks apart but for their indices, in the whole grid
+_NUMBERED = re.compile(
+    r"cluster_id_in_grid|cluster_grid_dims|this_grid|grid_group|block_index|group_index|atomic|ctaid|clusterid|"
+    r"[Ss]cheduler"
+)
+
+
+def elsewhere(functions: Iterable[ir.Function]) -> bool:
+    """Whether these functions may know their block otherwise than by ``blockIdx``: by a counter, or a scheduler."""
+    return any(_NUMBERED.search(name) for f in functions for name in _names(f).every)

@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr
-from cutecheck.source.eval import ir, places
+from cutecheck.source.eval import asked_flags, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record import conditions
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
@@ -41,18 +41,19 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
     m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
+    asked_flags.assigned(m, tensor.pointer.buffer, node.span, _coordinate(m, target, env), bounds, complete)
+
+
+def _coordinate(m: Machine, element: ir.Call | ir.Index, env: Env) -> list[Int] | None:
+    given = [a.value for a in element.args] if isinstance(element, ir.Call) else list(element.args)
+    found = [_leaves(m, m.eval(node, env)) for node in given]
+    return None if None in found else [x for part in found for x in part or ()]
 
 
 def _element(m: Machine, target: Any, tensor: TensorVal, env: Env) -> Int | None:
     """Offset of the element that is assigned to."""
-    given = [a.value for a in target.args] if isinstance(target, ir.Call) else list(target.args)
-    leaves: list[Int] = []
-    for node in given:
-        found = _leaves(m, m.eval(node, env))
-        if found is None:
-            return None
-        leaves += found
-    if isinstance(tensor.layout, Unknown):
+    leaves = _coordinate(m, target, env)
+    if leaves is None or isinstance(tensor.layout, Unknown):
         return None
     try:
         offset = tensor.layout(*leaves)
@@ -83,6 +84,8 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
     if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in ("elem_less", "elem_leq"):
         first, second = node.args[0].value, node.args[1].value
         return _compared(m, first, second, _ident(node.fn) == "elem_leq", env)
+    if (buffer := _flag(m, node, env)) is not None and isinstance(node, (ir.Call, ir.Index)):
+        return asked_flags.asked(m, buffer, _coordinate(m, node, env))
     if isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
         callee = node.fn if isinstance(node, ir.Call) else node.type
         if _ident(callee) in _CASTS:
@@ -90,6 +93,19 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
     if isinstance(node, ir.Cast):
         return conjunction(m, node.operand, env, holds)
     return [], False
+
+
+def _flag(m: Machine, node: ir.Expr, env: Env) -> str | None:
+    """The register tensor of bools of which ``pred(i, j)`` is an element."""
+    base = node.fn if isinstance(node, ir.Call) else node.base if isinstance(node, ir.Index) else None
+    args = [a.value for a in node.args] if isinstance(node, ir.Call) else list(getattr(node, "args", ()))
+    if not isinstance(base, ir.Name) or base.targs is not None or not args or not all(map(changes_nothing, args)):
+        return None
+    at = env.find_var(base.ident)
+    tensor = None if at is None else places.whole(m, base, env)
+    if not isinstance(tensor, TensorVal) or tensor.space != "rmem" or tensor.pointer is None:
+        return None
+    return tensor.pointer.buffer if tensor.dtype is not None and tensor.dtype.name in _BOOL else None
 
 
 def _undecided(m: Machine, node: ir.Binary, env: Env) -> ir.Expr | None:

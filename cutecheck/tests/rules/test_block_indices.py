@@ -87,7 +87,6 @@ FITS: dict[str, dict[str, str]] = {
     "swizzled": {  # of A rows as of C, of B as a tile scheduler says
         "BY_B": "(blockIdx.x + blockIdx.y) % (n / 128)", "BY_C": "blockIdx.x, (blockIdx.x + blockIdx.y) % (n / 128)",
     },
-    "square": {"GRID": "ceil_div(m, 128), ceil_div(m, 128)"},
     "of_b_alone": {"clear(acc);": OTHER.replace("TILE", "gB(_, _, 0)")},
     "of_a_pointer": {
         "FROM_A": "A + blockIdx.x * 128 * k", "BY_A": "0", "TO_C": "C + blockIdx.x * 128 * n", "BY_C": "0, blockIdx.y"
@@ -101,6 +100,7 @@ DOES_NOT: dict[str, dict[str, str]] = {
     "operands": {"OPERANDS_A": "sB", "OPERANDS_B": "sA"},
     "half_steps": {"FROM_A": "A + blockIdx.x * 64 * k", "BY_A": "0"},
     "grid": SWAPPED,
+    "columns_as_rows": {"GRID": "ceil_div(m, 128), ceil_div(m, 128)"},
     "other_c": {
         "clear(acc);": OTHER.replace("TILE", "local_tile(mC, Shape<_128, _128>{}, make_coord(blockIdx.y, blockIdx.x))")
     },
@@ -145,7 +145,8 @@ __global__ void __launch_bounds__(128) NAME(float const* in, float* out, int m, 
 """
 MOVES: dict[str, tuple[str, str, str, str, set[str]]] = {  # extents, the stored tile, a condition, the grid, and rules
     "same": ("m, n", "blockIdx.x, blockIdx.y", "", "m / 32, n / 32", set()),
-    "transposed": ("m, n", "blockIdx.y, blockIdx.x", "", "m / 32, n / 32", set()),
+    "transposed": ("m, n", "blockIdx.y, blockIdx.x", "", "m / 32, n / 32", {"CUT219"}),
+    "of_a_square": ("m, m", "blockIdx.y, blockIdx.x", "", "m / 32, m / 32", set()),
     "one_block": ("m, n", "blockIdx.x, 0", "", "m / 32, 1", set()),
     "first_blocks": ("m, n", "blockIdx.x, 0", "if (blockIdx.y == 0)", "m / 32, n / 32", set()),
     "scheduled": ("m, n", "blockIdx.x, tiles", "", "m / 32, n / 32", set()),

@@ -32,6 +32,8 @@ def thread_index(m: Machine, name: str) -> Dyn:
     extent = (*shape, 1, 1)[axis] if shape else None
     if extent is not None:
         return Dyn(ex.const(extent))
+    if name.startswith("blockIdx"):
+        m.recorder.asks_block(name)
     blocks = m.recorder.grid_extent(axis) if name.startswith("blockIdx") else None
     return Dyn.named(name, Domain(0 if "Idx" in name else 1, (blocks or 2**31) - 1))
 

@@ -116,7 +116,8 @@ def _no_effect(c: Call) -> Value:
         for held in pointers(c.args):
             replay.touched(held.buffer, held.space)
     if c.name in ("axpby", "memset") or "print" in c.name:
-        c.m.recorder.takes(c.args[:-1] if c.name == "axpby" else c.args)
+        shown = [a for a in c.args if not isinstance(a, TensorVal) or a.space != "tmem"]  # of that, where it lies
+        c.m.recorder.takes(c.args[:-1] if c.name == "axpby" else shown)
     return NOTHING
 
 

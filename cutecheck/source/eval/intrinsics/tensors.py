@@ -333,7 +333,8 @@ def _data(c: Call) -> Value:
     t = c.arg(0)
     if t.pointer is None:
         return t.offset if isinstance(t.offset, tuple) else t
-    c.m.recorder.takes((t,))
+    if t.space != "tmem":  # whose elements instructions alone reach, which are given tensors
+        c.m.recorder.takes((t,))
     if c.m.dialect.replaying is not None:
         c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
     from cutecheck.source.eval.statements.assignments import data

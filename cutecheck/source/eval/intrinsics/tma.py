@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
+import operator
 from typing import Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
 from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import CuteError, Dyn, UndecidedError, apply_op, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -149,4 +152,22 @@ def _plain(layout: Any) -> Any:
 
 @function("create_tma_multicast_mask", tolerant=True)
 def _mask(c: Call) -> Value:
-    return Scalar(None, "uint16_t")
+    """A bit for each block that the projected modes lead to, by the ranks that the layout gives them."""
+    if len(c.args) < 2 or not isinstance(c.args[0], Layout) or not isinstance(c.args[1], tuple):
+        return Scalar(None, "uint16_t")
+    coord = list(c.arg(1))
+    for mode in c.ints() if c.targs else ():
+        if mode >= len(coord):
+            return Scalar(None, "uint16_t")
+        coord[mode] = X
+    try:
+        blocks, first = alg.slice_and_offset(tuple(coord), c.arg(0))
+        many = known_value(alg.size(blocks))
+        ranks = [known_value(blocks(i)) for i in range(many or 0)]
+    except (CuteError, UndecidedError):
+        return Scalar(None, "uint16_t")
+    if many is None or None in ranks or any(r is not None and not 0 <= r < 16 for r in ranks):
+        return Scalar(None, "uint16_t")
+    bits = functools.reduce(operator.or_, (1 << (r or 0) for r in ranks), 0) if many else 1
+    shifted = apply_op("shl", bits, first) if isinstance(first, (int, Dyn)) else None
+    return Scalar(None if shifted is None else apply_op("and", shifted, 0xFFFF), "uint16_t")

@@ -159,6 +159,7 @@ class EventRecorder(InstructionRecorder):
         keywords = (
             () if not to else (("to", self._fact(to[0], span)), ("if", self._fact(to[-1], span) if to[1:] else 1))
         )
+        keywords = keywords if commits is None else (*keywords, ("commits", commits))
         self._step_noted(kind, buffer, span, arguments, arrivals, keywords)
 
     def _step_noted(

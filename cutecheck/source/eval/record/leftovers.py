@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -12,7 +12,8 @@ from cutecheck.facts.replayed import Place
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
-from cutecheck.source.eval.outputs import quiet
+from cutecheck.source.eval.outputs import elsewhere, quiet
+from cutecheck.source.eval.record.portions import elements, first
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.values import Pointer
 
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
+_TENSOR_MEMORY = "tmem@"
+Part = tuple[Way, TensorFact, int | None]  # with the threads of the block
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,9 @@ class Reads:
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
     ``stores``: it copies to memory that is neither shared nor the thread's own.
     ``fills``: where copies write to shared memory.
+    ``sums``: what products are summed up in, of registers and tensor memory, by buffer; ``parts``: what copies and
+    products read of each buffer; ``whole``: those that are read as values. ``blocks``: indices of its block that the
+    kernel asks for.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -77,6 +83,10 @@ class Reads:
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
     fills: dict[Way, Place] = field(default_factory=dict)
+    sums: dict[str, list[Part]] = field(default_factory=dict)
+    parts: dict[str, list[Part]] = field(default_factory=dict)
+    whole: set[str] = field(default_factory=set)
+    blocks: set[str] = field(default_factory=set)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -91,6 +101,7 @@ class Reads:
             self.unsure = True
         if event.predicate is not None:
             self.used.setdefault(event.predicate.buffer or "", (way, event.predicate))
+        self._sums_up(event, way, inputs, target)
         self.loads = self.loads or any(t.space == "gmem" for t in inputs)
         for tensor in inputs:
             if tensor.space != "smem":
@@ -116,9 +127,34 @@ class Reads:
             else:
                 self.written[way] = store
 
+    def _sums_up(self, event: Event, way: Way, inputs: Sequence[TensorFact], target: TensorFact) -> None:
+        threads = None if event.threads is None else known_value(event.threads)
+        if event.kind == "gemm" and target.space in ("rmem", "tmem"):
+            self.sums.setdefault(target.buffer or "", []).append((way, target, threads))
+        for tensor in inputs:
+            if tensor.space in ("rmem", "tmem"):
+                self.parts.setdefault(tensor.buffer or "", []).append((way, tensor, threads))
+
+    def partly(self) -> Iterator[tuple[Way, TensorFact, int, int]]:
+        """Products that are summed up and of which the kernel reads a part alone: where, and how many of how many."""
+        for buffer, sums in self.sums.items():
+            read = self.parts.get(buffer)
+            if not read or buffer in self.whole or self._is_taken(buffer):
+                continue
+            if not buffer.startswith((_FRAGMENT, _TENSOR_MEMORY)):
+                continue
+            if buffer.startswith(_FRAGMENT) and min(first(t) for _, t, _ in read) < max(first(t) for _, t, _ in sums):
+                continue  # some values of each instruction: others may be rows that pad it
+            if len({t.dtype for _, t, _ in (*read, *sums)}) != 1:
+                continue
+            have, want = elements((t, n) for _, t, n in read), elements((t, n) for _, t, n in sums)
+            if have and want and want - have:
+                yield read[-1][0], read[-1][1], len(want & have), len(want)
+
     def valued(self, tensor: TensorFact, way: Way, perhaps: bool) -> None:
         """A tensor is read as a value; ``perhaps``: under a condition of the device."""
         buffer = tensor.buffer or ""
+        self.whole.add(buffer)
         if tensor.space != "rmem":
             self.taken.add(buffer)
             self.computes = self.computes or tensor.space == "gmem"
@@ -137,7 +173,11 @@ class Reads:
         first = {**never, **self.early}
         unset = () if self.unsure else tuple(x for buffer, x in first.items() if self._is_own(buffer, x[1]))
         empty = () if self.unsure else tuple(self._unfilled(is_dynamic))
-        return Leftovers(left, read, (*unset, *empty))
+        partly = () if self.unsure or not self.computes else tuple(self.partly())
+        blocks = (
+            () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
+        )
+        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks)
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.

@@ -66,6 +66,11 @@ class ReadingRecorder(RecorderState):
             if replay is not None:
                 replay.valued(tensor, span, self.frame.symbol)
 
+    def asks_block(self, index: str) -> None:
+        """The kernel asks for an index of its block."""
+        if self.frame is not None and self.frame.kernel:
+            self.reads.setdefault(self.frame.kernel, Reads()).blocks.add(index)
+
     def set_later(self, kernel: str, steps: Iterable[Step]) -> tuple[Step, ...]:
         """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so."""
         reads = self.reads.get(kernel, Reads())

@@ -37,6 +37,7 @@ from cutecheck.source.eval.values import (
 )
 
 if TYPE_CHECKING:
+    from cutecheck.source.eval.asked_flags import Flags
     from cutecheck.source.eval.handed import Handed
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.record.replay import Replaying
@@ -101,6 +102,7 @@ class RecorderState(Describing):
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
         self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
+        self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from
         self.elementary: set[int] = set()  # those in which single elements of shared memory are accessed, and no more
         self.single_elements = 0  # how many of them were noted
         self._threads: dict[str, int] = {}

@@ -1,0 +1,127 @@
+"""CUT223 stride-of-wrong-mode."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import cast
+
+from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.findings import Finding
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.layout import Layout
+from cutecheck.model.prove import Verdict, make_obligation
+from cutecheck.model.prove.properties import Holds
+from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.vectors import leaves
+
+_FRESH = re.compile(r"#\d+")  # one variable of several walks
+_EXAMPLE = """
+        __global__ void __launch_bounds__(256) copy_tile(float const* A, float* C, int m, int n) {
+          Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, n), make_stride(n, _1{}));
+          Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(%s, _1{}));
+          Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, blockIdx.y));
+          Tensor gC = local_tile(mC, Shape<_128, _64>{}, make_coord(blockIdx.x, blockIdx.y));
+          auto threads = Layout<Shape<_4, _64>, Stride<_64, _1>>{};
+          copy(local_partition(gA, threads, threadIdx.x), local_partition(gC, threads, threadIdx.x));
+        }
+        """
+
+
+class StrideOfWrongMode(Rule):
+    """The rows of a matrix are as far apart as there are rows, not as they are long.
+
+    What it checks
+        Of tensors in global memory with one contiguous mode, those that are copied or given to a tensor map: no other
+        mode has its own extent as its stride, where the extent of the contiguous mode is another run-time number. Of
+        extents that are known: nor where elements then lie over each other.
+
+    Why
+        A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
+        and is right for square matrices, with which such code is tested first. For others rows lie over each other, or
+        memory behind the matrix is read and written.
+
+    Example
+        Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(m, _1{}));
+
+    Use instead
+        Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
+
+    Assumptions
+        A stride that is passed as a number of its own (``ldc``) is taken to be right. Nobody takes a few columns of a
+        square matrix by a run-time number of columns.
+
+    Fix
+        Take the extent of the contiguous mode, or let ``make_layout(shape, LayoutRight{})`` find the strides.
+
+    References
+        cute/stride.hpp (compact_row_major)
+    """
+
+    code = "CUT223"
+    name = "stride-of-wrong-mode"
+    family = "lint"
+    severity = "error"
+    confidence = "heuristic"
+    unasked = "No tensor of these trees has a mode whose extent is its own stride: only of such the prover is asked."
+    valid = (_EXAMPLE % "n",)
+    invalid = (_EXAMPLE % "m",)
+
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        for tensor in event.operands if event.kind == "copy" else ():
+            if tensor.root_layout is not None:
+                yield from self._judge(event, tensor, tensor.root_layout, context)
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        given = call.arguments if call.function.startswith("make_tma") and not call.unevaluated else ()
+        for tensor in given:
+            if isinstance(tensor, TensorFact):
+                yield from self._judge(call, tensor, tensor.root_layout or tensor.layout, context)
+
+    def _judge(self, at: Event | Call, tensor: TensorFact, whole: object, context: Context) -> Iterable[Finding]:
+        modes = leaves(whole.shape, whole.stride) if isinstance(whole, Layout) and tensor.space == "gmem" else None
+        unit = [i for i, (_, stride) in enumerate(modes or ()) if known_value(stride) == 1]
+        if modes is None or len(unit) != 1 or len(modes) < 2:
+            return
+        said = cast("set[tuple[str, ...]]", context.memo.setdefault("strides of other modes", set()))
+        length = modes[unit[0]][0]
+        for mode, (extent, stride) in enumerate(modes):
+            if mode == unit[0] or not _own(extent, stride, length) or not _refuted(at, stride, length, context):
+                continue
+            key = (at.kernel, at.arch, tensor.buffer or tensor.name, str(whole))
+            if key in said:
+                return
+            said.add(key)
+            own, needed, text = (_FRESH.sub("", str(x)) for x in (stride, length, whole))
+            yield self.finding(
+                at.span,
+                f"`{tensor.name}` is part of {text}: along mode {mode}, whose extent is `{own}`, elements are `{own}` "
+                f"apart, and mode {unit[0]} has `{needed}` elements side by side: unless the two are equal, rows lie "
+                "over each other, or reach behind the end",
+                label=f"stride `{own}` is the extent of mode {mode} itself",
+                help=f"give mode {mode} the stride `{needed}`, the extent of the contiguous mode",
+                enclosing=at.enclosing,
+                arch=at.arch,
+            )
+            return
+
+
+def _own(extent: Int, stride: Int, length: Int) -> bool:
+    """A mode has its own extent as its stride, and the contiguous one another."""
+    apart, many = known_value(stride), known_value(length)
+    if apart is not None:
+        return apart == known_value(extent) and many is not None and 1 < apart < many
+    expression = as_expr(stride)
+    shared = {v.name for v in expression.variables()} & {v.name for v in as_expr(length).variables()}
+    return expression == as_expr(extent) and many is None and not shared
+
+
+def _refuted(at: Event | Call, stride: Int, length: Int, context: Context) -> bool:
+    """By no hypothesis the two are equal."""
+    same = Condition(Rel.EQ, as_expr(stride), as_expr(length))
+    of = (at.event_id,) if isinstance(at, Event) else ()
+    outcome = context.prove(
+        make_obligation(Holds((same,), "stride and extent are one number"), of, arch=at.arch, span=at.span,
+                        hypotheses=[h.condition for h in at.hypotheses])
+    )  # fmt: skip
+    return outcome.verdict is Verdict.REFUTED
