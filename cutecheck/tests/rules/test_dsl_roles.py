@@ -196,6 +196,37 @@ def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
 
 
+PROMOTED = (
+    (
+        "            full = pipe",
+        "            total = cute.make_rmem_tensor_like(acc)\n            total.fill(0.0)\n            full = pipe",
+    ),
+    (
+        "                    warpgroup.fence()\n",
+        "                    mma.set(warpgroup.Field.ACCUMULATE, False)\n                    warpgroup.fence()\n",
+    ),
+    (
+        "                    warpgroup.commit_group()\n",
+        "                    warpgroup.commit_group()\n"
+        "                    warpgroup.wait_group(0)\n"
+        "                    for i in cutlass.range_constexpr(cute.size(acc)):\n"
+        "                        total[i] += acc[i] * sC[i % 64, 0, 0].to(Float32)\n",
+    ),
+    ("r2s, acc, tile", "r2s, total, tile"),
+)
+
+
+def test_sums_of_which_the_elements_are_used_one_by_one(tmp_path: Path) -> None:
+    text = KERNEL
+    for old, new in PROMOTED:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert _codes(tmp_path, text) == []
+    waits = "                    warpgroup.wait_group(0)\n"
+    assert text.count(waits) == 1
+    assert "CUT215" in _codes(tmp_path, text.replace(waits, ""))
+
+
 def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_path: Path) -> None:
     along = KERNEL.replace("block, _, _ =", "_, _, block =").replace("blocks, _, _ =", "_, _, blocks =")
     along = along.replace("grid=(blocks, 1, 1)", "grid=(1, 1, blocks)").replace("tile < tiles", "tile < 8 * tiles")
