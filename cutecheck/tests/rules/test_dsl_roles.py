@@ -197,6 +197,12 @@ def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
 
 
 PROMOTED = (
+    ("            sC: cute", "            sF: cute.struct.MemRange[Float32, 128]\n            sC: cute"),
+    (
+        "        one, each =",
+        "        sF = storage.sF.get_tensor(cute.make_layout(128))\n"
+        "        if tid < 128:\n            sF[tid] = 0.5\n        one, each =",
+    ),
     (
         "            full = pipe",
         "            total = cute.make_rmem_tensor_like(acc)\n            total.fill(0.0)\n            full = pipe",
@@ -210,7 +216,7 @@ PROMOTED = (
         "                    warpgroup.commit_group()\n"
         "                    warpgroup.wait_group(0)\n"
         "                    for i in cutlass.range_constexpr(cute.size(acc)):\n"
-        "                        total[i] += acc[i] * sC[i % 64, 0, 0].to(Float32)\n",
+        "                        total[i] += acc[i] * sF[i]\n",
     ),
     ("r2s, acc, tile", "r2s, total, tile"),
 )
