@@ -243,6 +243,16 @@ def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_pat
     assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
 
 
+def test_as_many_stages_as_a_short_row_has_tiles(tmp_path: Path) -> None:
+    """A block has one tile, whose loop has four passes at the numbers of a first run: it comes to no stage again."""
+    single = KERNEL.replace("while tile < tiles:", "if tile < tiles:").replace("                tile += blocks\n", "")
+    single = single.replace("mode=[3])\n", "mode=[3]) // 3\n")
+    assert "steps = cute.size(gA, mode=[2]), cute.size(gA, mode=[3]) // 3" in single
+    assert _codes(tmp_path, single) == []
+    assert single.count(GROUP + RELEASE) == 1
+    assert "CUT212" in _codes(tmp_path, single.replace(GROUP + RELEASE, RELEASE + GROUP))
+
+
 def test_a_block_without_the_threads_that_load(tmp_path: Path) -> None:
     fewer = KERNEL.replace("block=[256, 1, 1]", "block=[128, 1, 1]").replace("if warp_idx == 0:", "if warp_idx == 4:")
     fewer = fewer.replace("if warp_idx >= 4:", "if warp_idx < 4:").replace("tid - 128", "tid")
