@@ -76,6 +76,7 @@ class Reads:
     entered: dict[int, ir.Function] = field(default_factory=dict)
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)  # of shared memory that is read as a value
     fills: dict[Way, Place] = field(default_factory=dict)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
@@ -121,6 +122,7 @@ class Reads:
         buffer = tensor.buffer or ""
         if tensor.space != "rmem":
             self.taken.add(buffer)
+            self.values.update({buffer} if tensor.space == "smem" else ())
             self.computes = self.computes or tensor.space == "gmem"
             return
         self.used.setdefault(buffer, (way, tensor))
