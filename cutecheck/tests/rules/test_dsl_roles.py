@@ -243,6 +243,37 @@ def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_pat
     assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
 
 
+LIMITED = """
+                if tile < limits.shape[0]:
+                    acc[0] = acc[0] * 2.0
+                self.store(tma_c"""
+
+
+GIVEN = (
+    ("c: cute.Tensor, blocks: Int32", "c: cute.Tensor, limits: cute.Tensor, blocks: Int32"),
+    ("kernel(tma_a, mA, tma_b, mB, tma_c, mC, mma", "kernel(tma_a, mA, tma_b, mB, tma_c, mC, limits, mma"),
+    ("mC: cute.Tensor, mma", "mC: cute.Tensor, limits: cute.Tensor, mma"),
+    ("tensor(M, 128), Int32", "tensor(M, 128), tensor(cute.sym_int(), cute.sym_int()), Int32"),
+    (
+        AGAIN,
+        AGAIN.replace(
+            "for k", "if tile < limits.shape[1]:\n                    cute.arch.sync_warp()\n                for k"
+        ),
+    ),
+)
+
+
+def test_limits_of_one_role_say_nothing_of_its_tiles(tmp_path: Path) -> None:
+    limited = KERNEL.replace("                self.store(tma_c", LIMITED.lstrip("\n"))
+    for old, new in GIVEN:
+        assert limited.count(old) == 1
+        limited = limited.replace(old, new)
+    assert _codes(tmp_path, limited) == []
+    again = "                for k in cutlass.range(steps, unroll=1):\n                    mainloop"
+    assert limited.count(again) == 1
+    assert "CUT217" in _codes(tmp_path, limited.replace(again, "                " + STATE + again))
+
+
 def test_as_many_stages_as_a_short_row_has_tiles(tmp_path: Path) -> None:
     """A block has one tile, whose loop has four passes at the numbers of a first run: it comes to no stage again."""
     single = KERNEL.replace("while tile < tiles:", "if tile < tiles:").replace("                tile += blocks\n", "")
