@@ -189,7 +189,8 @@ from cutlass.cute.runtime import make_fake_compact_tensor
 def sums(a: cute.Tensor, b: cute.Tensor, g2s: cute.TiledCopy):
     tid, _, _ = cute.arch.thread_idx()
     bid, _, _ = cute.arch.block_idx()
-    s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, cute.make_ordered_layout((32, 32, 2), order=(1, 0, 2)), 16)
+    layout = cute.make_ordered_layout((32, 32, 2), order=(1, 0, 2))
+    s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, layout, 16)
     thr = g2s.get_slice(tid)
     tiles = cute.local_tile(a, (32, 32), (bid, None))
     of, to = thr.partition_S(tiles), thr.partition_D(s)
