@@ -362,6 +362,8 @@ def _run(
     recorder, complete = m.recorder, True
     running = made if made is not None else Replaying(m, given, numbers=numbers)
     running.by_source = start.by_source
+    if start.by_source:
+        running.slices.given(start.args)
     led_to = {p.buffer.partition(".")[0] for p in pointers(start.args) if p.space not in ("smem", "rmem")}
     running.memory.of = frozenset({*(p.name for p in start.fn.params), *led_to})
     cut, used = dict(recorder.cut), m.budget.used

@@ -243,6 +243,17 @@ def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_pat
     assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
 
 
+@pytest.mark.parametrize(("stages", "past"), [(2, False), (3, True)])
+def test_a_stage_past_the_end_in_a_run_of_roles(tmp_path: Path, stages: int, past: bool) -> None:
+    turns = KERNEL
+    for old in ("parts[None, 0, None, half]", "tCs[None, half]"):
+        assert turns.count(old) == 1
+        turns = turns.replace(old, old.replace("half", f"(2 * tile + half) % {stages}"))
+    codes = _codes(tmp_path, turns)
+    assert ("CUT209" in codes) == past
+    assert past or not codes
+
+
 LIMITED = """
                 if tile < limits.shape[0]:
                     acc[0] = acc[0] * 2.0

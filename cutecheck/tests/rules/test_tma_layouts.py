@@ -244,7 +244,9 @@ def test_run_time_strides_of_a_type_are_no_strides(tmp_path: Path, what: str, ex
 
 @pytest.mark.parametrize(("aligned", "codes"), [(128, []), (16, ["CUT404 warning"]), (64, ["CUT404 warning"])])
 def test_an_array_that_tma_alone_copies_from(tmp_path: Path, aligned: int, codes: list[str]) -> None:
-    text = next(t for t in TmaStoreNotOrdered.valid if "alignas(128)" in t).replace("alignas(128)", f"alignas({aligned})")
+    text = next(t for t in TmaStoreNotOrdered.valid if "alignas(128)" in t).replace(
+        "alignas(128)", f"alignas({aligned})"
+    )
     path = tmp_path / "store.cu"
     path.write_text(source(text))
     report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))

@@ -10,11 +10,10 @@ from functools import lru_cache
 from math import lcm
 
 from cutecheck.model.expr import Expr, Var, atom_expr
-from cutecheck.source.eval.record.past import INDEX
+from cutecheck.source.eval.record.past import GRID, INDEX
 
 Numbers = dict[str, int]
 
-GRID = "gridDim."
 MEMORY = "*"  # starts the name of a number that was read from global memory
 OUTER = 5  # tiles of a block
 
