@@ -53,7 +53,7 @@ class Reads:
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
     ``stores``: it copies to memory that is neither shared nor the thread's own.
-    ``fills``: where copies write to shared memory.
+    ``fills``: where copies write to shared memory. ``values``: buffers of it that are read as a value.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -76,7 +76,7 @@ class Reads:
     entered: dict[int, ir.Function] = field(default_factory=dict)
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
-    values: set[str] = field(default_factory=set)  # of shared memory that is read as a value
+    values: set[str] = field(default_factory=set)
     fills: dict[Way, Place] = field(default_factory=dict)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import lcm
 
 from cutecheck.model.expr import Expr, Op, Var, atom_expr
-from cutecheck.source.eval.record.past import INDEX
+from cutecheck.source.eval.record.past import GRID, INDEX
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
+from cutecheck.source.eval.record.rounds import MEMORY, OUTER, Loop, Numbers, of_grid, run_time
 
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
