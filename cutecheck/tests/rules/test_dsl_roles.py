@@ -243,6 +243,31 @@ def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_pat
     assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
 
 
+MAPPED = (
+    (
+        "            sA: cute",
+        "            maps: cute.struct.Align[cute.struct.MemRange[cutlass.Int64, 16], 128]\n            sA: cute",
+    ),
+    (
+        "            cute.arch.setmaxregister_decrease(40)\n",
+        "            cute.arch.setmaxregister_decrease(40)\n"
+        "            cpasync.copy_tensormap(tma_a, storage.maps.data_ptr())\n",
+    ),
+)
+
+
+def test_numbers_of_64_bits_that_are_no_barriers(tmp_path: Path) -> None:
+    """A descriptor of TMA in shared memory goes to a function that is not followed."""
+    mapped = KERNEL
+    for old, new in MAPPED:
+        assert mapped.count(old) == 1
+        mapped = mapped.replace(old, new)
+    assert _codes(tmp_path, mapped) == []
+    assert "CUT212" in _codes(tmp_path, mapped.replace(GROUP + RELEASE, RELEASE + GROUP))
+    given = mapped.replace("storage.maps.data_ptr()", "storage.bars.data_ptr()")
+    assert _codes(tmp_path, given.replace(GROUP + RELEASE, RELEASE + GROUP)) == []
+
+
 @pytest.mark.parametrize(("stages", "past"), [(2, False), (3, True)])
 def test_a_stage_past_the_end_in_a_run_of_roles(tmp_path: Path, stages: int, past: bool) -> None:
     turns = KERNEL

@@ -87,6 +87,7 @@ class Running:
         self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
+        self.escaped: set[str] = set()  # buffers of which it is not seen what is done with them, barriers or not
         self.lately: set[object] = set()  # what was done to registers since anything else was
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.least = least  # of run-time numbers
