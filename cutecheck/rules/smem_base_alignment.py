@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
-from cutecheck.facts import Call, TensorFact, Unknown
+from cutecheck.facts import Call, Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
@@ -13,6 +14,7 @@ from cutecheck.model.layout import ComposedLayout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.launches import in_dynamic
 from cutecheck.rules.derive.starts import LEAST, is_array, stages, weight
 from cutecheck.rules.gmma_layout import descriptor_operand
@@ -26,7 +28,8 @@ class SmemBaseAlignment(Rule):
         swizzle: 1024 bytes for 128-byte swizzles, 512 for 64, 256 for 32, and 128 without one. Members of a struct in
         dynamic shared memory, tiles at an offset, and the stages of a tile start at multiples of it. For a tile that
         TMA alone fills, as far as the copies are known (where none into it was come to, those into the same member
-        in other kernels), at a multiple of 128 bytes, a note: CUTLASS's own Hopper GEMMs place their tiles so.
+        in other kernels), at a multiple of 128 bytes, a note: CUTLASS's own Hopper GEMMs place their tiles so. What
+        copies by TMA descriptors load or store alone starts at a multiple of 128 bytes.
 
     Why
         The hardware applies the swizzle to the address bits. Code that fills the tile through CuTe uses the same bits
@@ -46,7 +49,8 @@ class SmemBaseAlignment(Rule):
         Write ``alignas`` with the period.
 
     References
-        PTX ISA, wgmma matrix descriptors (base offset); cute/arch/mma_sm90_desc.hpp
+        PTX ISA, wgmma matrix descriptors (base offset), cp.async.bulk.tensor (address in shared memory);
+        cute/arch/mma_sm90_desc.hpp
     """
 
     code = "CUT404"
@@ -88,14 +92,25 @@ class SmemBaseAlignment(Rule):
         tensor, layout, _, _ = stated
         swizzle = layout.a if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) else None
         need = max(LEAST, LEAST << swizzle.bits) if swizzle and swizzle.unit is SwizzleUnit.BYTE else LEAST
-        yield from self._array(call, tensor, swizzle, need, context)
+        what = f"the descriptor of its tile ({swizzle or 'no swizzle'}) needs {need}"
+        yield from self._array(call, tensor, need, what, "descriptor made here", context)
         yield from self._start(call, tensor, swizzle, need, context)
 
+    def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        atom = atom_of(event.tiled) if event.kind == "copy" else None
+        if atom is None or "_TMA_" not in atom.op:
+            return
+        for tensor in (t for t in event.operands if t.space == "smem"):
+            if (tensor.buffer, event.arch) in _multiplied(context):
+                continue  # of which its other descriptor needs as much
+            what = f"a copy by a TMA descriptor needs {LEAST}"
+            yield from self._array(event, tensor, LEAST, what, "copied here", context)
+
     def _array(
-        self, call: Call, tensor: TensorFact, swizzle: Swizzle | None, need: int, context: Context
+        self, at: Call | Event, tensor: TensorFact, need: int, needs: str, label: str, context: Context
     ) -> Iterable[Finding]:
         """The declared alignment of the array, or where the member of a struct starts, that the tile lies in."""
-        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", call.arch), []) if is_array(b)), None)
+        buffer = next((b for b in context.index.buffers.get((tensor.buffer or "", at.arch), []) if is_array(b)), None)
         if buffer is None:
             return
         aligned = buffer.alignment_bytes
@@ -113,18 +128,18 @@ class SmemBaseAlignment(Rule):
             what = f"{name} is aligned to {start} bytes"
         outcome = context.prove(
             make_obligation(Holds((condition,), "alignment of the shared array"), (buffer.buffer_id,),
-                            arch=call.arch, span=buffer.span)
+                            arch=at.arch, span=buffer.span)
         )  # fmt: skip
         if outcome.verdict is Verdict.REFUTED:
             yield self.finding(
                 buffer.span,
-                f"{what}, the descriptor of its tile ({swizzle or 'no swizzle'}) needs {need}",
+                f"{what}, {needs}",
                 label=f"alignas({need}) needed",
                 help=f"declare it alignas({need})",
-                severity=weight(start, tensor, call, context),
-                related=[Related(call.span, "descriptor made here")],
-                enclosing=call.enclosing,
-                arch=call.arch,
+                severity=weight(start, tensor, at, context) if isinstance(at, Call) else None,
+                related=[Related(at.span, label)],
+                enclosing=at.enclosing,
+                arch=at.arch,
             )
 
     def _start(
@@ -158,3 +173,11 @@ class SmemBaseAlignment(Rule):
                     arch=call.arch,
                 )
                 return
+
+
+def _multiplied(context: Context) -> frozenset[tuple[str | None, str]]:
+    """Arrays with the tile of some WGMMA's descriptor."""
+    if "of_descriptors" not in context.memo:
+        stated = ((call, descriptor_operand(call)) for call in context.facts.calls)
+        context.memo["of_descriptors"] = frozenset((s[0].buffer, call.arch) for call, s in stated if s is not None)
+    return cast("frozenset[tuple[str | None, str]]", context.memo["of_descriptors"])

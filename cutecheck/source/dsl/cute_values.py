@@ -316,6 +316,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
         found = m.dialect.from_model(guarded(m, "tensor index", span, run))
         if not isinstance(found, TensorVal):
             m.recorder.takes((base,))
+            if base.space == "rmem" and not isinstance(found, Unknown):
+                m.recorder.element(base, False, span)
         return element_of(m, found.ctype) if isinstance(found, Scalar) and found.value is None else found
     if isinstance(base, TmaInfo) and key in (0, 1):
         return base.tma_tensor if key else base.atom

@@ -107,7 +107,8 @@ def _copies_and_reads(m: Machine, symbol: str) -> bool:
     found = [e for e in m.recorder.events.values() if e.kernel == symbol]
     written = {e.operands[1].buffer for e in found if e.kind == "copy" and e.operands[1:]}
     read = {t.buffer for e in found for t in (e.operands[:1] if e.kind == "copy" else e.operands) if t.space == "smem"}
-    return bool((written & read) - {None})
+    values = m.recorder.reads[symbol].values if symbol in m.recorder.reads else set()
+    return bool((written & (read | values)) - {None})
 
 
 def _run(

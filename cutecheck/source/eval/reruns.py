@@ -18,7 +18,7 @@ from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import several_tiles, undivided
+from cutecheck.source.eval.record.numbers import round_again, several_tiles, undivided
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
@@ -189,6 +189,7 @@ class _Team:
     roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
     all_roles: bool = False
     cost: int = 0
+    farther: Numbers = field(default_factory=dict)  # at which a thread comes round the stages that it did not
     in_vain: int = 0  # long runs that came to no end
 
     def run(self, m: Machine, start: Start, thread: int) -> Replaying:
@@ -271,6 +272,13 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
+    if team.farther:
+        more = _Team(block, team.farther)
+        _team(m, start, more)
+        if all(more.ended) and more.all_roles and more.agrees:
+            return more.replay(m), more.cost + team.cost
+        team = replace(_Team(block), cost=team.cost + more.cost)
+        tried = _team(m, start, team) or []
     divided = {n for f in team.found for n in shares(f.rounds.loops.values())}
     if divided and not start.by_source:
         few = _Team(block, dict.fromkeys(divided, _SHARES))
@@ -322,6 +330,9 @@ def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Num
         tried = several_tiles(running) if asks else []
         if tried:
             return tried
+        team.farther = round_again(running) if asks and start.by_source and team.ended[-1] else {}
+        if team.farther:
+            return None
         if start.by_source and not team.ended[-1]:
             return None  # it is not judged then
         left = team.left(m)
@@ -351,6 +362,8 @@ def _run(
     recorder, complete = m.recorder, True
     running = made if made is not None else Replaying(m, given, numbers=numbers)
     running.by_source = start.by_source
+    if start.by_source:
+        running.slices.given(start.args)
     led_to = {p.buffer.partition(".")[0] for p in pointers(start.args) if p.space not in ("smem", "rmem")}
     running.memory.of = frozenset({*(p.name for p in start.fn.params), *led_to})
     cut, used = dict(recorder.cut), m.budget.used

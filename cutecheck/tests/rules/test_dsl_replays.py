@@ -175,3 +175,65 @@ def test_accumulators_that_a_loop_scales(tmp_path: Path, zero: str, scale: str, 
     """In the first pass there is nothing to be scaled; what the loop multiplies to them comes after."""
     text = KERNEL.replace(ZERO, zero + "        view = cute.make_tensor(acc.iterator, acc.layout)\n")
     assert _codes(tmp_path, text.replace(SCALED, scale + SCALED)) == codes
+
+
+AS_VALUES = """
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32, Int32
+from cutlass.cute.nvgpu import cpasync
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def sums(a: cute.Tensor, b: cute.Tensor, g2s: cute.TiledCopy):
+    tid, _, _ = cute.arch.thread_idx()
+    bid, _, _ = cute.arch.block_idx()
+    layout = cute.make_ordered_layout((32, 32, 2), order=(1, 0, 2))
+    s = cutlass.utils.SmemAllocator().allocate_tensor(Float32, layout, 16)
+    thr = g2s.get_slice(tid)
+    tiles = cute.local_tile(a, (32, 32), (bid, None))
+    of, to = thr.partition_S(tiles), thr.partition_D(s)
+    total = Float32(0.0)
+    for k in cutlass.range(cute.size(tiles, mode=[2]), unroll=1):
+        cute.copy(g2s, of[None, None, None, k], to[None, None, None, k % 2])
+        cute.arch.cp_async_commit_group()
+        cute.arch.cp_async_wait_group(0)
+        cute.arch.sync_threads()
+        part = cute.local_partition(s[None, None, k % 2], cute.make_layout((32, 8)), tid)
+        total += part.load().reduce(cute.ReductionOp.ADD, 0.0, 0)
+    b[bid, tid] = total
+
+
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    atom = cute.make_copy_atom(cpasync.CopyG2SOp(), Float32, num_bits_per_copy=128)
+    g2s = cute.make_tiled_copy_tv(atom, cute.make_ordered_layout((32, 8), order=(1, 0)), cute.make_layout((1, 4)))
+    sums(a, b, g2s).launch(grid=[cute.size(a, mode=[0]) // 32, 1, 1], block=[256, 1, 1])
+
+
+def tensor(*shape):
+    return make_fake_compact_tensor(Float32, shape, stride_order=(1, 0), assumed_align=16)
+
+
+M, N = cute.sym_int(divisibility=32), cute.sym_int(divisibility=32)
+cute.compile(host, tensor(M, N), tensor(M, 256))
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "codes"),
+    [
+        ("", "", []),
+        ("        cute.arch.cp_async_wait_group(0)\n", "", ["CUT213"]),
+        ("        cute.arch.sync_threads()\n", "", ["CUT212"]),
+        ("s[None, None, k % 2]", "s[None, None, (k + 1) % 2]", ["CUT212"]),
+        ("k % 2])", "0])", ["CUT212"]),
+    ],
+    ids=["right", "not waited for", "no barrier", "other stage", "one stage"],
+)
+def test_shared_memory_that_is_read_as_a_value(tmp_path: Path, old: str, new: str, codes: list[str]) -> None:
+    text = AS_VALUES.replace(old, new, 1)
+    if new == "0])":
+        text = text.replace("s[None, None, k % 2]", "s[None, None, 0]")
+    assert _codes(tmp_path, text) == codes

@@ -196,6 +196,43 @@ def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
 
 
+PROMOTED = (
+    ("            sC: cute", "            sF: cute.struct.MemRange[Float32, 128]\n            sC: cute"),
+    (
+        "        one, each =",
+        "        sF = storage.sF.get_tensor(cute.make_layout(128))\n"
+        "        if tid < 128:\n            sF[tid] = 0.5\n        one, each =",
+    ),
+    (
+        "            full = pipe",
+        "            total = cute.make_rmem_tensor_like(acc)\n            total.fill(0.0)\n            full = pipe",
+    ),
+    (
+        "                    warpgroup.fence()\n",
+        "                    mma.set(warpgroup.Field.ACCUMULATE, False)\n                    warpgroup.fence()\n",
+    ),
+    (
+        "                    warpgroup.commit_group()\n",
+        "                    warpgroup.commit_group()\n"
+        "                    warpgroup.wait_group(0)\n"
+        "                    for i in cutlass.range_constexpr(cute.size(acc)):\n"
+        "                        total[i] += acc[i] * sF[i]\n",
+    ),
+    ("r2s, acc, tile", "r2s, total, tile"),
+)
+
+
+def test_sums_of_which_the_elements_are_used_one_by_one(tmp_path: Path) -> None:
+    text = KERNEL
+    for old, new in PROMOTED:
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert _codes(tmp_path, text) == []
+    waits = "                    warpgroup.wait_group(0)\n"
+    assert text.count(waits) == 1
+    assert "CUT215" in _codes(tmp_path, text.replace(waits, ""))
+
+
 def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_path: Path) -> None:
     along = KERNEL.replace("block, _, _ =", "_, _, block =").replace("blocks, _, _ =", "_, _, blocks =")
     along = along.replace("grid=(blocks, 1, 1)", "grid=(1, 1, blocks)").replace("tile < tiles", "tile < 8 * tiles")
@@ -204,6 +241,83 @@ def test_blocks_that_go_from_tile_to_tile_along_another_side_of_the_grid(tmp_pat
     again = AGAIN.replace("< tiles", "< 8 * tiles")
     assert along.count(again) == 1
     assert "CUT217" in _codes(tmp_path, along.replace(again, again.replace("for k", STATE + "                for k")))
+
+
+MAPPED = (
+    (
+        "            sA: cute",
+        "            maps: cute.struct.Align[cute.struct.MemRange[cutlass.Int64, 16], 128]\n            sA: cute",
+    ),
+    (
+        "            cute.arch.setmaxregister_decrease(40)\n",
+        "            cute.arch.setmaxregister_decrease(40)\n"
+        "            cpasync.copy_tensormap(tma_a, storage.maps.data_ptr())\n",
+    ),
+)
+
+
+def test_numbers_of_64_bits_that_are_no_barriers(tmp_path: Path) -> None:
+    """A descriptor of TMA in shared memory goes to a function that is not followed."""
+    mapped = KERNEL
+    for old, new in MAPPED:
+        assert mapped.count(old) == 1
+        mapped = mapped.replace(old, new)
+    assert _codes(tmp_path, mapped) == []
+    assert "CUT212" in _codes(tmp_path, mapped.replace(GROUP + RELEASE, RELEASE + GROUP))
+    given = mapped.replace("storage.maps.data_ptr()", "storage.bars.data_ptr()")
+    assert _codes(tmp_path, given.replace(GROUP + RELEASE, RELEASE + GROUP)) == []
+
+
+@pytest.mark.parametrize(("stages", "past"), [(2, False), (3, True)])
+def test_a_stage_past_the_end_in_a_run_of_roles(tmp_path: Path, stages: int, past: bool) -> None:
+    turns = KERNEL
+    for old in ("parts[None, 0, None, half]", "tCs[None, half]"):
+        assert turns.count(old) == 1
+        turns = turns.replace(old, old.replace("half", f"(2 * tile + half) % {stages}"))
+    codes = _codes(tmp_path, turns)
+    assert ("CUT209" in codes) == past
+    assert past or not codes
+
+
+LIMITED = """
+                if tile < limits.shape[0]:
+                    acc[0] = acc[0] * 2.0
+                self.store(tma_c"""
+
+
+GIVEN = (
+    ("c: cute.Tensor, blocks: Int32", "c: cute.Tensor, limits: cute.Tensor, blocks: Int32"),
+    ("kernel(tma_a, mA, tma_b, mB, tma_c, mC, mma", "kernel(tma_a, mA, tma_b, mB, tma_c, mC, limits, mma"),
+    ("mC: cute.Tensor, mma", "mC: cute.Tensor, limits: cute.Tensor, mma"),
+    ("tensor(M, 128), Int32", "tensor(M, 128), tensor(cute.sym_int(), cute.sym_int()), Int32"),
+    (
+        AGAIN,
+        AGAIN.replace(
+            "for k", "if tile < limits.shape[1]:\n                    cute.arch.sync_warp()\n                for k"
+        ),
+    ),
+)
+
+
+def test_limits_of_one_role_say_nothing_of_its_tiles(tmp_path: Path) -> None:
+    limited = KERNEL.replace("                self.store(tma_c", LIMITED.lstrip("\n"))
+    for old, new in GIVEN:
+        assert limited.count(old) == 1
+        limited = limited.replace(old, new)
+    assert _codes(tmp_path, limited) == []
+    again = "                for k in cutlass.range(steps, unroll=1):\n                    mainloop"
+    assert limited.count(again) == 1
+    assert "CUT217" in _codes(tmp_path, limited.replace(again, "                " + STATE + again))
+
+
+def test_as_many_stages_as_a_short_row_has_tiles(tmp_path: Path) -> None:
+    """A block has one tile, whose loop has four passes at the numbers of a first run: it comes to no stage again."""
+    single = KERNEL.replace("while tile < tiles:", "if tile < tiles:").replace("                tile += blocks\n", "")
+    single = single.replace("mode=[3])\n", "mode=[3]) // 3\n")
+    assert "steps = cute.size(gA, mode=[2]), cute.size(gA, mode=[3]) // 3" in single
+    assert _codes(tmp_path, single) == []
+    assert single.count(GROUP + RELEASE) == 1
+    assert "CUT212" in _codes(tmp_path, single.replace(GROUP + RELEASE, RELEASE + GROUP))
 
 
 def test_a_block_without_the_threads_that_load(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import source
+from cutecheck.rules.tma_store_order import TmaStoreNotOrdered
 
 LOAD = """
 using Smem = SMEM;
@@ -239,3 +240,14 @@ def test_run_time_strides_of_a_type_are_no_strides(tmp_path: Path, what: str, ex
     assert not report.failures and not report.errors and not report.findings
     told = [o.reason for o in report.outcomes if o.verdict.name == "UNKNOWN"]
     assert len(told) == len(expected) and all(e in t for e, t in zip(expected, told, strict=True)), told
+
+
+@pytest.mark.parametrize(("aligned", "codes"), [(128, []), (16, ["CUT404 warning"]), (64, ["CUT404 warning"])])
+def test_an_array_that_tma_alone_copies_from(tmp_path: Path, aligned: int, codes: list[str]) -> None:
+    text = next(t for t in TmaStoreNotOrdered.valid if "alignas(128)" in t).replace(
+        "alignas(128)", f"alignas({aligned})"
+    )
+    path = tmp_path / "store.cu"
+    path.write_text(source(text))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), select=("CUT404",)))
+    assert [f"{f.code} {f.severity}" for f in report.findings] == codes

@@ -135,6 +135,11 @@ class Holding(Running):
         ) and not self._of_library(span.path):
             self.held.add(span)
 
+    def _is_barrier(self, buffer: str) -> bool:
+        return any(
+            s.kind in ("barrier", "load") and buffer in (s.function, *(p.buffer for p in s.places)) for s in self.steps
+        )
+
     def barrier(
         self, kind: str, buffer: str, span: Span, where: str, arguments: tuple[Value, ...],
         arrives: int | None = None, commits: bool = False,
@@ -149,6 +154,11 @@ class Holding(Running):
             return
         if self.thread is None and self.of_elements and kind == "escapes":
             return
+        if kind == "escapes" and self.by_source and not self._is_barrier(buffer):
+            self.escaped.add(buffer)  # of 64-bit numbers that may be something else, as descriptors of TMA are
+            return
+        if buffer in self.escaped:
+            self.end()
         if self.thread is None or not all(self.under):
             self.end()
         if kind != "init" and self.counting:

@@ -56,7 +56,7 @@ class Reads:
     ``seen``: the others. ``loaded``: what was read there. ``unsure``: what is not known may read any of them.
     ``computes``: it has products, or copies to global memory; else it shows or times how something is loaded.
     ``stores``: it copies to memory that is neither shared nor the thread's own.
-    ``fills``: where copies write to shared memory.
+    ``fills``: where copies write to shared memory. ``values``: buffers of it that are read as a value.
     ``sums``: what products are summed up in, of registers and tensor memory, by buffer; ``parts``: what copies and
     products read of each buffer; ``whole``: those that are read as values. ``blocks``: indices of its block that the
     kernel asks for.
@@ -82,6 +82,7 @@ class Reads:
     entered: dict[int, ir.Function] = field(default_factory=dict)
     refilled: set[str] = field(default_factory=set)
     reread: set[str] = field(default_factory=set)
+    values: set[str] = field(default_factory=set)
     fills: dict[Way, Place] = field(default_factory=dict)
     sums: dict[str, list[Part]] = field(default_factory=dict)
     parts: dict[str, list[Part]] = field(default_factory=dict)
@@ -157,6 +158,7 @@ class Reads:
         self.whole.add(buffer)
         if tensor.space != "rmem":
             self.taken.add(buffer)
+            self.values.update({buffer} if tensor.space == "smem" else ())
             self.computes = self.computes or tensor.space == "gmem"
             return
         self.used.setdefault(buffer, (way, tensor))

@@ -7,13 +7,14 @@ over to the next tile shows at others: some tiles a block, of an odd number of s
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from math import lcm
 
 from cutecheck.model.expr import Expr, Op, Var, atom_expr
-from cutecheck.source.eval.record.past import INDEX
+from cutecheck.source.eval.record.past import GRID, INDEX
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import EACH, GRID, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
+from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
 
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
@@ -25,6 +26,7 @@ _AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
 _FEW_PASSES = 2
+_STAGES = 3  # of which a thread that waits for each once has not come round
 _RELATIONS = ("lt", "le", "eq", "ne")
 
 
@@ -85,14 +87,53 @@ def longer_loops(run: Replaying) -> Numbers:
     return numbers
 
 
+def round_again(run: Replaying) -> Numbers:
+    """Numbers at which a thread comes round stages each of which it waited for once at those of the run."""
+    waits = Counter(
+        (p.buffer, p.offset) for s in run.steps if (s.kind, s.function) == ("barrier", "wait") for p in s.places[:1]
+    )
+    stages = Counter(buffer for buffer, _ in waits)
+    once = [b for b in stages if all(n == 1 for (buffer, _), n in waits.items() if buffer == b)]
+    seen = max((stages[b] for b in once), default=0)
+    numbers: Numbers = {}
+    if seen < _STAGES:
+        return numbers
+    for loop in run.rounds.loops.values():
+        ends = _ends(loop) if loop.eventful and not loop.around and not of_grid(loop) else None
+        now = [run.number(e) for e in ends] if ends else []
+        if len(now) == 2 and None not in now and now[1] - now[0] == seen:  # type: ignore[operator]
+            numbers |= _scaled(run, ends or (), seen, 2 * seen + 1)
+    return numbers
+
+
+def _scaled(run: Replaying, ends: tuple[Expr, ...], passes: int, wanted: int) -> Numbers:
+    """A number that is so much greater that a loop has as many passes as are wanted."""
+    for v in sorted(ends[1].variables(), key=lambda v: v.name):
+        old = None if v.name.startswith((*INDEX, GRID, MEMORY)) else run.number(atom_expr(v))
+        if old is None or old * wanted % passes:
+            continue
+        numbers = {v.name: old * wanted // passes}
+        first, last = (run.number(e, others=numbers) for e in ends)
+        fits = numbers[v.name] in v.domain
+        if fits and first is not None and last is not None and last - first == wanted:
+            return numbers
+    return {}
+
+
+def _ends(loop: Loop) -> tuple[Expr, ...] | None:
+    """What a loop begins and ends at that is told how often it runs."""
+    ends = [a.args for e in loop.asked[0] for m, _ in e.terms for a in m if isinstance(a, Op) and a.kind == "opaque"]
+    return ends[0] if len(loop.asked) == 1 and len(ends) == 1 and len(ends[0]) == 2 else None
+
+
 def _few(loop: Loop, numbers: Numbers, value: Value) -> Callable[[Numbers], bool | None] | None:
     """Of a loop that is told how often it runs, and has one pass or two, whether it has no more at other numbers."""
-    ends = [a.args for e in loop.asked[0] for m, _ in e.terms for a in m if isinstance(a, Op) and a.kind == "opaque"]
-    if len(loop.asked) != 1 or len(ends) != 1 or len(ends[0]) != 2:
+    ends = _ends(loop)
+    if ends is None:
         return None
 
     def few(others: Numbers) -> bool | None:
-        first, last = (value(e, numbers | others) for e in ends[0])
+        first, last = (value(e, numbers | others) for e in ends)
         return None if first is None or last is None else last - first <= _FEW_PASSES
 
     return few if few({}) else None

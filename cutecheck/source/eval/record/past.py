@@ -16,6 +16,7 @@ from cutecheck.source.eval.values import TensorVal
 if TYPE_CHECKING:
     from cutecheck.source.eval.record.running import Running
 
+GRID = "gridDim."
 # variables that are no run-time arguments
 INDEX = ("threadIdx.", "blockIdx.", "cluster", "block_rank_in_cluster", "block_id_in_cluster")
 _FEW = 3  # tiles, from which on a loop goes through them
@@ -43,6 +44,14 @@ class Slices:
         """A condition was decided by the run's numbers."""
         self.decided |= run_time_names(condition)
         self.of_blocks |= any(v.name.startswith("blockIdx.") for v in condition.variables())
+
+    def given(self, values: Iterable[object]) -> None:
+        """What a kernel is given: the extents of its tensors are numbers that its host chooses."""
+        for value in values:
+            if isinstance(value, TensorVal):
+                self.extents |= extent_names(value.layout)
+            elif isinstance(value, (list, tuple)):
+                self.given(value)
 
     def uses(self, facts: Iterable[TensorFact]) -> None:
         """Operands of a copy or product."""
@@ -78,6 +87,8 @@ class Slices:
             if value is None or most is None or 0 <= value < most:
                 continue
             decisive = run_time_names(as_expr(at)) | self.decided
+            if self.replay.by_source and t.pointer.space == "smem":  # each grid has blocks with so many tiles
+                decisive = {n for n in decisive if not n.startswith(GRID)}
             if not decisive and run_time_names(extent):
                 continue  # a number of the program's own, which its host knows to be an extent
             if decisive <= (run_time_names(extent) if t.pointer.space == "gmem" else self.extents):

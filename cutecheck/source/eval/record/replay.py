@@ -150,6 +150,12 @@ class Replaying(Holding):
     def valued(self, fact: TensorFact, span: Span, where: str) -> None:
         """All elements of a tensor are read, as a value."""
         buffer = fact.buffer or ""
+        if fact.space == "smem":
+            place = self.place(fact)
+            if place is None or not all(self.under):
+                self.end()
+            places = tuple(p for p in (place, Place("", span, "rmem", "", 0)) if p is not None)
+            self.add(Step("copy", span, where, AS_VALUE, None, places, maybe=bool(self.under)))
         if fact.space == "rmem" and not self.under and buffer not in {p.buffer for s in self.steps for p in s.places}:
             at = Place(fact.name, span, "rmem", buffer, 0)
             self.unset.append(Step("unwritten", span, where, AS_VALUE, None, (at,)))

@@ -10,11 +10,10 @@ from functools import lru_cache
 from math import lcm
 
 from cutecheck.model.expr import Expr, Var, atom_expr
-from cutecheck.source.eval.record.past import INDEX
+from cutecheck.source.eval.record.past import GRID, INDEX
 
 Numbers = dict[str, int]
 
-GRID = "gridDim."
 MEMORY = "*"  # starts the name of a number that was read from global memory
 EACH = "[]"  # behind the name of a buffer there: by how much each of its numbers is more than the one before
 OUTER = 5  # tiles of a block
@@ -41,6 +40,7 @@ class Rounds:
         self._open: list[tuple[int, list[list[Expr]]]] = []
         self._asking = False
         self._before: list[Expr] = []  # answered in the body, which may say whether there is another pass
+        self._in_body = False  # the pass that is asked for has some of these so far, and nothing else
         self.divisors: dict[Var, int] = {}  # what run-time numbers are divided by in conditions
 
     @contextmanager
@@ -72,6 +72,7 @@ class Rounds:
             return
         if self._open:
             self._open[-1][1].append(self._before)
+            self._in_body = bool(self._before)
             self._before = []
         kept, self._asking = self._asking, True
         try:
@@ -85,6 +86,9 @@ class Rounds:
         if self._asking and self._open:
             passes = self._open[-1][1]
             if passes:
+                if self._in_body and any(v.name.startswith(GRID) for v in condition.variables()):
+                    passes[-1].clear()  # the loop asks for it itself: what its body compares says nothing of it
+                    self._in_body = False
                 passes[-1].append(condition)
 
     def compared(self, condition: Expr) -> None:

@@ -34,6 +34,7 @@ FLAG = Domain(values=(0, 1))  # of what is true or false
 AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
 FEWER = 192  # where 768 are too many passes of a loop
 _MOST_STEPS = 4000
+_OF_REGISTERS = ("fill", "store", "use")
 WARP = 32
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
@@ -86,6 +87,8 @@ class Running:
         self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
+        self.escaped: set[str] = set()  # buffers of which it is not seen what is done with them, barriers or not
+        self.lately: set[object] = set()  # what was done to registers since anything else was
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.least = least  # of run-time numbers
         self.passes = passes  # of one loop that are run
@@ -215,6 +218,13 @@ class Running:
             raise ReplayOver
         if self.caller is not None:
             step = replace(step, span=self.caller[0], enclosing=self.caller[1])
+        if step.kind in _OF_REGISTERS and all(p.space == "rmem" for p in step.places):
+            same = step.kind, step.span, tuple((p.buffer, p.offset) for p in step.places)
+            if same in self.lately:  # a loop over single numbers
+                return
+            self.lately.add(same)
+        else:
+            self.lately.clear()
         self.steps.append(step)
 
     @contextmanager
