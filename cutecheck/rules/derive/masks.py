@@ -126,19 +126,10 @@ def _tile(source: TensorFact, block: Values) -> tuple[int, ...] | None:
 
     The part is told by its place in the cluster, so that is left out; what other numbers say all blocks share.
     """
-    if source.space != "coord" or not isinstance(source.offset, tuple):
+    where = _coordinates(source)
+    if where is None or any(_by_remainder(at) for at in where):
         return None
-    found: list[int] = []
-    for at in source.offset:
-        if not isinstance(at, (int, Dyn)):
-            return None
-        expr = as_expr(at)
-        values = {v.name: block.get(v.name, 0) if v.name.startswith(_BLOCK) else 0 for v in expr.variables()}
-        try:
-            found.append(expr.evaluate(values))
-        except (KeyError, ZeroDivisionError, ValueError):
-            return None
-    return None if any(_by_remainder(as_expr(at)) for at in source.offset if isinstance(at, Dyn)) else tuple(found)
+    return _evaluated(where, {axis: value for axis, value in block.items() if axis.startswith(_BLOCK)})
 
 
 def _part(source: TensorFact, block: Values, loops: int) -> tuple[int, ...] | None:
@@ -146,21 +137,28 @@ def _part(source: TensorFact, block: Values, loops: int) -> tuple[int, ...] | No
 
     None where other numbers may say which part that is.
     """
-    if source.space != "coord" or not isinstance(source.offset, tuple):
-        return None
-    found: list[int] = []
-    for at in source.offset:
-        if not isinstance(at, (int, Dyn)):
-            return None
-        expr = as_expr(at)
-        others = [v for v in expr.variables() if v.name not in block]
+    where = _coordinates(source)
+    for at in where or ():
+        others = [v for v in at.variables() if v.name not in block]
         if len(others) > loops or any("#" not in v.name or v.domain.bounds()[0] != 0 for v in others):
             return None
-        try:
-            found.append(expr.evaluate({v.name: block.get(v.name, 0) for v in expr.variables()}))
-        except (KeyError, ZeroDivisionError, ValueError):
-            return None
-    return tuple(found)
+    return None if where is None else _evaluated(where, block)
+
+
+def _coordinates(source: TensorFact) -> tuple[Expr, ...] | None:
+    """Where a tensor of coordinates starts; None for others, and for coordinates that are no integers."""
+    if source.space != "coord" or not isinstance(source.offset, tuple):
+        return None
+    known = tuple(as_expr(at) for at in source.offset if isinstance(at, (int, Dyn)))
+    return known if len(known) == len(source.offset) else None
+
+
+def _evaluated(where: tuple[Expr, ...], values: Values) -> tuple[int, ...] | None:
+    """Coordinates under these values, and 0 for other variables."""
+    try:
+        return tuple(e.evaluate({v.name: values.get(v.name, 0) for v in e.variables()}) for e in where)
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
 
 
 def _by_remainder(expr: Expr) -> bool:
