@@ -185,7 +185,10 @@ class BarrierStepMissing(Replayed):
         threads = threads_of_block(call, context)
         asked = (too_few_arrivals, all_expect, too_few_arrive)
         judged = [b for b in mine if not b.escapes and b.initialises]
-        return any(ask(b, threads) is not None for b in judged for ask in asked)
+        steps = (c for c in context.facts.calls if (c.kernel, c.arch) == (call.kernel, call.arch))
+        return any(ask(b, threads) is not None for b in judged for ask in asked) or any(
+            committed_otherwise(b, threads) is not None for c in steps for b in arrays(context).get(id(c), ())
+        )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
