@@ -21,7 +21,8 @@ class Leftovers:
     which may be written, of a kernel that loads and stores nothing anywhere; ``kernel``: where it is declared.
     ``partly``: the last copy that reads what products are summed up in, where all reads leave some of it out, with the
     number of elements that they read and of all. ``blocks``: the indices of its block that a kernel asks for which
-    stores to global memory, empty where it may know its block by other means.
+    stores to global memory, empty where it may know its block by other means; ``numbers``: run-time numbers that it is
+    given.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -31,6 +32,7 @@ class Leftovers:
     kernel: Span | None = None
     partly: tuple[tuple[Way, TensorFact, int, int], ...] = ()
     blocks: tuple[str, ...] = ()
+    numbers: tuple[str, ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from cutecheck.facts import Call, Event, Launch, TensorFact
 from cutecheck.facts.leftovers import leftovers_of
@@ -21,15 +21,20 @@ def unasked_blocks(call: Call, context: Context) -> Iterator[tuple[Launch, str]]
     asked = set(found.blocks)
     for at, axis in enumerate("xyz"):
         name = f"blockIdx.{axis}"
-        if name in asked or not launches or not all(_several(x, at) for x in launches):
+        if name in asked or not launches or not all(_several(x, at, found.numbers) for x in launches):
             continue
         if not any(name in _names(e) for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch)):
             yield launches[0], axis
 
 
-def _several(launch: Launch, at: int) -> bool:
-    """As many blocks along an axis as a run-time number says: more than one, and than a cluster has."""
-    return len(launch.grid) > at and known_value(launch.grid[at]) is None
+def _several(launch: Launch, at: int, given: Container[str]) -> bool:
+    """As many blocks along an axis as a run-time number says that the kernel is given, too: more than one, and than a
+    cluster has. A grid that the host was handed as a whole may have one block along it.
+    """
+    if len(launch.grid) <= at or known_value(launch.grid[at]) is not None:
+        return False
+    names = {v.name for v in as_expr(launch.grid[at]).variables()}
+    return bool(names) and all(name in given for name in names)
 
 
 def _names(event: Event) -> set[str]:

@@ -16,7 +16,7 @@ from cutecheck.source.eval.contexts import Known, stated
 from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.outputs import outputs
+from cutecheck.source.eval.outputs import numbers, outputs
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.record.running import of_library
@@ -96,7 +96,7 @@ def launch(
         with apart(m), held, patient:
             value = run_function(m, best.entry, best.fn, env, args, {}, span)
         if answer != "open" and m.recorder.left_out() == cut:
-            m.recorder.leaves(symbol, best.fn.span, outputs(best.fn, args))
+            m.recorder.leaves(symbol, best.fn.span, outputs(best.fn, args), numbers(args))
         replay(m, best, fn.self_, args, symbol, span)
         return value
     except CallIsDone as done:

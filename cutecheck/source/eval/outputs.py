@@ -9,10 +9,13 @@ from typing import Any
 
 from cutecheck.facts import Span
 from cutecheck.model.identity import once
+from cutecheck.model.ints import Dyn
+from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.values import Object, Pointer, TensorVal, Value
+from cutecheck.source.eval.values import Object, Pointer, Scalar, TensorVal, Value
 
 _OVER = frozenset({"make_gmem_ptr", "make_tensor"})
+_MOST = 4096  # parts of what a kernel is given
 _SHOWS = frozenset({"printf", "print", "print_tensor", "print_latex", "clock", "clock64"})
 
 
@@ -45,6 +48,26 @@ def outputs(fn: ir.Function, args: Sequence[Value]) -> Outputs | None:
     if len(fn.params) != len(args) or any(p.name not in named.every for p, _ in written):
         return None
     return Outputs(tuple(written), frozenset(constant))
+
+
+def numbers(args: Sequence[Value]) -> frozenset[str]:
+    """The run-time numbers that a kernel is given, alone, in objects or as extents and strides."""
+    found: set[str] = set()
+    todo: list[Any] = [*args]
+    met = 0
+    while todo and met < _MOST:
+        value, met = todo.pop(), met + 1
+        if isinstance(value, Object):
+            todo += value.fields.values()
+        elif isinstance(value, (TensorVal, Scalar)):
+            todo.append(value.layout if isinstance(value, TensorVal) else value.value)
+        elif isinstance(value, Layout):
+            todo += [value.shape, value.stride]
+        elif isinstance(value, tuple):
+            todo += value
+        elif isinstance(value, Dyn):
+            found |= {v.name for v in value.expr.variables()}
+    return frozenset(found)
 
 
 def _is_plain(value: Value) -> bool:

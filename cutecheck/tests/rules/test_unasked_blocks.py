@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(256) move(float const* A, float* C, int m, int
   auto threads = Layout<Shape<_4, _64>, Stride<_64, _1>>{};
   copy(local_partition(gA, threads, threadIdx.x), local_partition(gC, threads, threadIdx.x));
 }
-void run(float const* A, float* C, int m, int n, int* next) {
+void run(float const* A, float* C, int m, int n, int* next, dim3 grid, int many) {
   move<<<dim3(GRID), 256>>>(A, C, m, n, next);
 }
 """
@@ -32,6 +32,8 @@ CASES = {
     "one block along y": ("", "blockIdx.x", "m / 64, 1", 0),
     "so many along y": ("", "blockIdx.x", "m / 64, n", 1),
     "so many along z": ("", "blockIdx.x", "m / 64, 1, n", 1),
+    "a grid from elsewhere": ("", "blockIdx.x", "grid", 0),
+    "a number from elsewhere": ("", "blockIdx.x", "m / 64, many", 0),
     "a number of them": ("", "blockIdx.x", "m / 64, 4", 0),
     "asked for in a condition": ("if (blockIdx.y > 0) return;", "blockIdx.x", "m / 64, n", 0),
     "asked for by a function": ("if (other() > 0) return;", "blockIdx.x", "m / 64, n", 0),

@@ -147,6 +147,17 @@ def test_launches_of_the_program_are_those_of_its_kernels(tmp_path: Path, lines:
         assert {f.code for f in reported(tmp_path).findings} == codes
 
 
+def test_a_grid_that_is_not_known_says_nothing_of_its_axes(tmp_path: Path) -> None:
+    by_rows = KERNEL.replace("make_gmem_ptr(in)", "make_gmem_ptr(in + blockIdx.x * N * 64)")
+    by_rows = by_rows.replace("(half_t const* in)", "(half_t const* in, half_t* out)").replace(
+        "mine.partition_D(tile));", "mine.partition_D(tile));\n  out[blockIdx.x] = tile(0);"
+    )
+    lines = 'm.get_function("fill<32>")(grid_of(x), (128,), (x, y))'
+    (tmp_path / "a.py").write_text(f'import cupy\nm = cupy.RawModule(code=r"""\n{by_rows}""")\n{lines}\n')
+    assert [s.block_threads for s in facts(tmp_path).launches if s.origin == "launch"] == [128]
+    assert not [f for f in reported(tmp_path).findings if f.code == "CUT219"]
+
+
 def test_a_launch_whose_block_is_not_known_is_none(tmp_path: Path) -> None:
     lines = 'm.get_function("fill<32>")((2,), (threads,), (x,))'
     (tmp_path / "a.py").write_text(f'import cupy\nm = cupy.RawModule(code=r"""\n{KERNEL}""")\n{lines}\n')

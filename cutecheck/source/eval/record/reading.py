@@ -107,12 +107,18 @@ class ReadingRecorder(RecorderState):
         known = self.buffers.get(variable)
         return known is None or not isinstance(known.fact.size_bytes, int)
 
-    def leaves(self, kernel: str, span: Span, given: Outputs | None = None) -> None:
-        """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact."""
+    def leaves(
+        self, kernel: str, span: Span, given: Outputs | None = None, numbers: frozenset[str] = frozenset()
+    ) -> None:
+        """A kernel was walked to its end: what it has copied or computed, and nothing reads, is a fact; ``numbers``:
+        run-time numbers that it is given.
+        """
         if kernel not in self.reads:
             return
         idle = self.reads[kernel].idle(given, self.buffers)
-        found = replace(self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=span)
+        found = replace(
+            self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=span, numbers=tuple(sorted(numbers))
+        )
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(
