@@ -158,10 +158,10 @@ def quiet(functions: Iterable[ir.Function]) -> bool:
 # what tells blocks apart but for their indices, in the whole grid
 _NUMBERED = re.compile(
     r"cluster_id_in_grid|cluster_grid_dims|this_grid|grid_group|block_index|group_index|atomic|ctaid|clusterid|"
-    r"[Ss]cheduler"
+    r"in_cluster|block_rank|cluster_ctarank|[Ss]cheduler"
 )
 
 
 def elsewhere(functions: Iterable[ir.Function]) -> bool:
-    """Whether these functions may know their block otherwise than by ``blockIdx``: by a counter, or a scheduler."""
+    """Whether these functions may know their block otherwise than by ``blockIdx``: by a counter, a scheduler, or its cluster."""
     return any(_NUMBERED.search(name) for f in functions for name in _names(f).every)
