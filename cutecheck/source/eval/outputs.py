@@ -94,11 +94,12 @@ class _Names:
     otherwise: frozenset[str]
     shows: bool
     stores: bool  # to what is neither its own nor a parameter of its
+    scoped: frozenset[str]  # names of namespaces and classes
 
 
 @once
 def _names(fn: ir.Function) -> _Names:
-    every, otherwise, over = set[str](), set[str](), set[str]()
+    every, otherwise, over, scoped = set[str](), set[str](), set[str](), set[str]()
     own = {p.name for p in fn.params}
     assigned = set[str]()
     shows = False
@@ -116,6 +117,7 @@ def _names(fn: ir.Function) -> _Names:
             (over if within else otherwise).add(at.ident)
         elif isinstance(at, ir.Scoped):
             shows = shows or at.ident in _SHOWS
+            scoped.add(at.ident)
         elif isinstance(at, ir.Call) and getattr(at.fn, "ident", "") in _OVER:
             stack += [(a.value, i == 0) for i, a in enumerate(at.args)]
         elif isinstance(at, (tuple, list)):
@@ -126,7 +128,7 @@ def _names(fn: ir.Function) -> _Names:
             own.update(_declared(at))
             through = within and isinstance(at, (ir.Cast, ir.Binary))
             stack += [(getattr(at, f), through) for f in at.__dataclass_fields__ if f not in ("span", "full_span")]
-    return _Names(frozenset(every), frozenset(otherwise), shows, not assigned <= own)
+    return _Names(frozenset(every), frozenset(otherwise), shows, not assigned <= own, frozenset(scoped))
 
 
 def _root(node: Any) -> str:
@@ -163,5 +165,5 @@ _NUMBERED = re.compile(
 
 
 def elsewhere(functions: Iterable[ir.Function]) -> bool:
-    """Whether these functions may know their block otherwise than by ``blockIdx``: by a counter, a scheduler, or its cluster."""
-    return any(_NUMBERED.search(name) for f in functions for name in _names(f).every)
+    """Whether these may know their block otherwise than by ``blockIdx``: by a counter, a scheduler, or its cluster."""
+    return any(_NUMBERED.search(name) for f in functions for name in _names(f).every | _names(f).scoped)

@@ -41,6 +41,7 @@ CASES = {
     "counted": ("if (atomicAdd(next, 1) > n) return;", "blockIdx.x", "m / 64, n", 0),
     "in assembly": ('int y; asm("mov.u32 %0, %%ctaid.y;" : "=r"(y)); if (y) return;', "blockIdx.x", "m / 64, n", 0),
     "its place in a cluster": ("int at = cute::block_rank_in_cluster();", "blockIdx.x + at", "m / 64, n", 0),
+    "by its cluster's": ("int at = cute::cluster_id_in_grid().y; if (at > 0) return;", "blockIdx.x", "m / 64, n", 0),
     "none at all": ("", "0", "m / 64, n", 0),
 }
 
