@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import tempfile
 from collections.abc import Sequence
@@ -122,7 +123,7 @@ def print_traits(
 
 
 def guard_table(compiler: str, includes: Sequence[Path]) -> dict[str, tuple[str, ...]]:
-    """The targets on which each ``CUTE_ARCH_*_ENABLED`` macro is defined, by running the preprocessor per target."""
+    """The targets on which each ``CUTE_ARCH_*_ENABLED`` and ``CUTLASS_ARCH_*_ENABLED`` is defined, by the preprocessor."""
     plain = ["500", "600", "610", "700", "720", "750", "800", "860", "870", "890", "900", "1000", "1010", "1030"]
     plain += ["1100", "1200", "1210"]
     accelerated = ["900", "1000", "1010", "1030", "1100", "1200", "1210"]
@@ -131,21 +132,12 @@ def guard_table(compiler: str, includes: Sequence[Path]) -> dict[str, tuple[str,
     targets += [(f"sm_{int(a) // 10}f", a, "FAMILY") for a in accelerated if a != "900"]
     table: dict[str, list[str]] = {}
     flags = [f for include in includes for f in ("-I", str(include))]
-    # a current toolkit, without pretending to be nvcc (whose own headers would be needed)
-    stub = "".join(
-        f"#define {macro}\n"
-        for macro in (
-            "__CUDACC_VER_MAJOR__ 13",
-            "__CUDACC_VER_MINOR__ 0",
-            "CUTE_ARCH_NVCC_SUPPORTS_LDSM_SM75 1",
-            "CUTE_ARCH_NVCC_SUPPORTS_MOVM_SM75 1",
-        )
-    )
-    heads = "".join(
-        f"#if __has_include(<cute/arch/{n}.hpp>)\n#include <cute/arch/{n}.hpp>\n#endif\n" for n in ("config", *_GUARDED)
-    )
+    heads = "".join(f"#if __has_include(<{n}>)\n#include <{n}>\n#endif\n" for n in _GUARDED)
     for name, arch, feature in targets:
-        macros = stub + f"#define __CUDA_ARCH__ {arch}\n"
+        # a toolkit that knows the target (CUDA 13 calls sm_101 sm_110); not nvcc, whose own headers would be needed
+        toolkit = "__CUDACC_VER_MAJOR__ 12\n#define __CUDACC_VER_MINOR__ 9" if arch == "1010" else _TOOLKIT
+        supports = "".join(f"#define CUTE_ARCH_NVCC_SUPPORTS_{n}_SM75 1\n" for n in ("LDSM", "MOVM"))
+        macros = f"#define {toolkit}\n{supports}#define __CUDA_ARCH__ {arch}\n"
         number = int(arch) // 10
         if feature == "ALL":
             macros += f"#define __CUDA_ARCH_FEAT_SM{number}_ALL\n#define __CUDA_ARCH_SPECIFIC__ {arch}\n"
@@ -161,22 +153,21 @@ def guard_table(compiler: str, includes: Sequence[Path]) -> dict[str, tuple[str,
         )
         for line in done.stdout.splitlines():
             words = line.split()
-            if len(words) >= 2 and words[1].startswith("CUTE_ARCH_") and words[1].endswith(("_ENABLED", "_ACTIVATED")):
+            if len(words) >= 2 and _GUARD.match(words[1]):
                 table.setdefault(words[1], []).append(name)
     return {guard: tuple(names) for guard, names in table.items()}
 
 
+_TOOLKIT = "__CUDACC_VER_MAJOR__ 13\n#define __CUDACC_VER_MINOR__ 0"
+_GUARD = re.compile(r"(?:CUTE|CUTLASS)_ARCH_\w+_(?:ENABLED|ACTIVATED)\Z")
 _GUARDED = (
-    "copy_sm50",
-    "copy_sm75",
-    "copy_sm80",
-    "copy_sm90",
-    "copy_sm90_tma",
-    "copy_sm100",
-    "mma_sm61",
-    "mma_sm70",
-    "mma_sm75",
-    "mma_sm80",
-    "mma_sm89",
-    "mma_sm90",
+    "cutlass/arch/config.h",
+    *(f"cutlass/arch/mma_sm{n}.h" for n in (70, 75, 80, 89)),
+    *(f"cutlass/arch/mma_sparse_sm{n}.h" for n in (80, 89)),
+    "cutlass/arch/barrier.h",
+    "cutlass/arch/wmma.h",
+    "cute/arch/config.hpp",
+    "cute/arch/cluster_sm90.hpp",
+    *(f"cute/arch/copy_sm{n}.hpp" for n in ("50", "75", "80", "90", "90_tma", "100")),
+    *(f"cute/arch/mma_sm{n}.hpp" for n in (61, 70, 75, 80, 89, 90)),
 )

@@ -71,13 +71,23 @@ def _reference_guards() -> dict[str, tuple[str, ...]]:
     return {name: tuple(targets.split(",")) for name, targets in rows}
 
 
+def guard_targets(guard: str) -> tuple[str, ...] | None:
+    """Architectures on which ``CUTE_ARCH_*_ENABLED`` or ``CUTLASS_ARCH_*_ENABLED`` is defined, in the version in force.
+
+    As the headers define them (``cute/arch/config.hpp``, ``cutlass/arch/config.h`` and those of the operations); None
+    of a macro that none of them defines.
+    """
+    lines = older.replaced(f"!{guard}")
+    if lines is None:
+        return _reference_guards().get(guard)
+    return tuple(filter(None, "".join(lines).split(",")))
+
+
 def _targets(guards: str) -> tuple[str, ...]:
     """Architectures on which one of the macros is defined, in the version in force."""
     found: dict[str, None] = {}
     for guard in filter(None, guards.split(",")):
-        lines = older.replaced(f"!{guard}")
-        targets = _reference_guards().get(guard, ()) if lines is None else "".join(lines).split(",")
-        found.update(dict.fromkeys(filter(None, targets)))
+        found.update(dict.fromkeys(guard_targets(guard) or ()))
     return tuple(found)
 
 

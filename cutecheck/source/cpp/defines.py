@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from dataclasses import field
 from functools import lru_cache
 
+from cutecheck.model.atoms.table import guard_targets
+from cutecheck.model.version import Version, cute_version
 from cutecheck.records import record
 from cutecheck.source.cpp.test_macros import TEST_MACROS
 from cutecheck.source.cpp.torch_macros import TORCH_MACROS
@@ -62,9 +64,13 @@ _TOOLKIT = re.compile(r"CUDA_1[1-9]_\d_SM\d+_FEATURES_SUPPORTED\Z")  # the unit 
 _SM = re.compile(r"SM(\d+)([AF]?)(?:_|\Z)")
 
 
-@lru_cache(maxsize=4096)
 def predefined(name: str, arch: str) -> Macro | None:
     """nvcc's own macros, CUTLASS's architecture switches, and the well-known macros of CUTLASS and CuTe."""
+    return _predefined(name, arch, cute_version())
+
+
+@lru_cache(maxsize=4096)
+def _predefined(name: str, arch: str, version: Version) -> Macro | None:
     match = re.match(r"sm_(\d+)([af]?)\Z", arch)
     number, letter = (int(match.group(1)), match.group(2)) if match else (0, "")
     if name.startswith("__CUDA_ARCH"):
@@ -86,6 +92,9 @@ def predefined(name: str, arch: str) -> Macro | None:
         return Macro(name, *given, "__VA_ARGS__")
     if _TOOLKIT.match(name):
         return Macro(name, None, "1")
+    targets = guard_targets(name)
+    if targets is not None:
+        return Macro(name, None, "1") if arch in targets else None
     found = _DERIVED.match(name)
     if found is not None and (name.endswith("_SUPPORTED") or _enabled(found.group(1), number, letter)):
         return Macro(name, None, "1")
@@ -93,25 +102,12 @@ def predefined(name: str, arch: str) -> Macro | None:
 
 
 def _enabled(what: str, number: int, letter: str) -> bool:
-    """``cutlass/arch/config.h`` and ``cute/arch/config.hpp``: which feature switches an architecture turns on."""
-    if what.startswith("TCGEN"):
-        return number in (100, 101, 103, 110) and bool(letter)
+    """Whether a switch is on by the architecture in its name, of those that no header of the version in force defines."""
     match = _SM.search(what)
     if match is None:
-        if what in ("F8F6F4_MMA", "MXF8F6F4_MMA", "MXF4NVF4_2X_UE8M0_MMA", "MXF4NVF4_4X_UE4M3_MMA"):
-            return number in (120, 121)
-        return what in ("FLOAT2_MATH", "WARP_SHUFFLE") and number >= (100 if what == "FLOAT2_MATH" else 30)
+        return False
     least, variant = int(match.group(1)), match.group(2)
-    if variant:
-        family = (100, 101, 103, 110) if least == 100 and not what.startswith("MMA") else (least,)
-        return number in family and bool(letter)
-    if least == 90 and what == "MMA_SM90":
-        return number == 90
-    if least >= 100 and what.startswith(("MMA", "TMA", "FFMA2")):
-        return number == least or (least == 120 and number == 121)
-    if "MODIFIABLE_TMA" in what:
-        return number >= 90 and bool(letter)
-    return number >= least
+    return number == least and bool(letter) if variant else number >= least
 
 
 def _parse(line: str) -> Macro:

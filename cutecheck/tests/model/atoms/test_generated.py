@@ -7,8 +7,9 @@ import pytest
 
 from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.model.atoms import UnknownAtomError, atom_names, atom_record, cutlass_version, is_mma_op, mma_op
-from cutecheck.model.atoms.table import argument_text
+from cutecheck.model.atoms.table import argument_text, guard_targets
 from cutecheck.model.version import using_cute
+from cutecheck.source.cpp.defines import predefined
 
 HEADERS = find_headers()
 SCRIPTS = Path(__file__).parents[4] / "scripts"
@@ -86,3 +87,39 @@ def test_the_fit_refuses_what_no_formula_explains(monkeypatch):
     ]
     with pytest.raises(ValueError, match="no formula"):
         fit([({"M": "64"}, {"ALayout": "_3"}), ({"M": "64"}, {"ALayout": "_5"})], {})
+
+
+@pytest.mark.skipif(isinstance(HEADERS, NoHeaders), reason=getattr(HEADERS, "reason", ""))
+@pytest.mark.skipif(not SCRIPTS.is_dir(), reason="the generator is not part of an installed package")
+def test_the_switches_of_these_headers_are_the_listed_ones(monkeypatch):
+    """Which ``CUTE_ARCH_*_ENABLED`` and ``CUTLASS_ARCH_*_ENABLED`` hold on which target, as the preprocessor says."""
+    monkeypatch.syspath_prepend(str(SCRIPTS))
+    from generate_atoms.emit import guard_table
+
+    table = guard_table(HEADERS.compiler, [HEADERS.cutlass, *HEADERS.cuda])
+    with using_cute(HEADERS.version):
+        assert {name: guard_targets(name) for name in table} == table
+        targets = sorted({target for of in table.values() for target in of})
+        wrong = [(n, t) for n, of in table.items() for t in targets if (predefined(n, t) is not None) != (t in of)]
+    assert wrong == []
+    assert len(table) > 60
+
+
+@pytest.mark.parametrize(
+    ("name", "version", "on", "off"),
+    [
+        ("CUTE_ARCH_TCGEN05_TMEM_STAT_ENABLED", "4.7", ("sm_103a", "sm_103f"), ("sm_100a", "sm_100f", "sm_90a", "")),
+        ("CUTE_ARCH_TCGEN05_TMEM_STAT_ENABLED", "4.4", (), ("sm_103a",)),
+        ("CUTE_ARCH_TMA_SM90_ENABLED", "4.7", ("sm_90", "sm_90a", "sm_100a", "sm_120f"), ("sm_80", "sm_100", "sm_120")),
+        ("CUTE_ARCH_TMA_SM100_ENABLED", "4.7", ("sm_100a", "sm_103a", "sm_101a"), ("sm_100", "sm_90a", "sm_120a")),
+        ("CUTE_ARCH_TMA_SM100_ENABLED", "4.1", ("sm_100a",), ("sm_103a",)),
+        ("CUTLASS_ARCH_MMA_SM100A_ENABLED", "4.7", ("sm_100a",), ("sm_100f", "sm_103a")),
+        ("CUTLASS_ARCH_CLC_ENABLED", "4.7", ("sm_100a", "sm_120a"), ("sm_90a", "sm_100")),
+    ],
+)  # fmt: skip
+def test_switches_are_those_of_the_architecture(
+    name: str, version: str, on: tuple[str, ...], off: tuple[str, ...]
+) -> None:
+    with using_cute(version):
+        assert [t for t in on if predefined(name, t) is None] == []
+        assert [t for t in off if predefined(name, t) is not None] == []
