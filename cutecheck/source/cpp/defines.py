@@ -102,7 +102,7 @@ def _predefined(name: str, arch: str, version: Version) -> Macro | None:
 
 
 def _enabled(what: str, number: int, letter: str) -> bool:
-    """Whether a switch is on by the architecture in its name, of those that no header of the version in force defines."""
+    """Whether a switch is on by the architecture in its name: for those that no header defines."""
     match = _SM.search(what)
     if match is None:
         return False
