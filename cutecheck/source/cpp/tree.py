@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from cutecheck.source.cpp.defines import Defines, Macro
 from cutecheck.source.cpp.directives import Fragment, Preprocessed, preprocess
-from cutecheck.source.cpp.splice import TRANSLATION_UNITS, Splicer, guarded
+from cutecheck.source.cpp.splice import TRANSLATION_UNITS, Splicer, guarded, of_library
 from cutecheck.source.cpp.strip import Comment, strip_comments
 from cutecheck.source.cpp.text import Origin
 from cutecheck.source.cpp.unit import decode, finish
@@ -247,7 +247,11 @@ class Tree:
         return [*self._behind(path), path]
 
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
-        """Files from which a chain of ``#include`` lines may lead to one of the targets, conditions ignored."""
+        """Files from which a chain of ``#include`` lines may lead to one of the targets, conditions ignored.
+
+        A line that a macro completes may name any file; in the library's own headers (``CUDA_STD_HEADER(utility)``) only
+        the library's.
+        """
         fresh = [p for p in self.files if p not in self._scanned]
         self._scanned.update(fresh)
         for path in fresh:
@@ -257,7 +261,8 @@ class Tree:
                     self._includers.setdefault(target, []).append(path)
                 else:
                     self.unfound.setdefault((quote, text), []).append(path)
-        found = set(targets) | self._computed
+        its_own = any(of_library(t) for t in targets)
+        found = {*targets, *(p for p in self._computed if its_own or not of_library(p))}
         todo = list(found)
         while todo:
             more = [p for p in self._includers.get(todo.pop(), ()) if p not in found]

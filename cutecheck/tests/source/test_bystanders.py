@@ -98,3 +98,21 @@ def test_a_run_over_all_of_it_walks_every_kernel(tmp_path: Path) -> None:
     header = extract(ExtractRequest((tmp_path,), changed=(tmp_path / "kernel.h",)))
     assert every <= {launch.kernel for launch in header.launches}
     assert {e.span.path for e in header.events} == {"kernel.h"}
+
+
+@pytest.mark.parametrize("header", ["include/cute/util/type_traits.hpp", "util/type_traits.hpp"])
+def test_an_include_that_a_macro_completes_leads_from_the_library_to_no_file_of_the_tree(
+    header: str, tmp_path: Path
+) -> None:
+    """CuTe's headers write ``#include CUDA_STD_HEADER(utility)``; a user's macro may name any file."""
+    (tmp_path / header).parent.mkdir(parents=True)
+    (tmp_path / header).write_text("#pragma once\n#define STD(x) <cuda/std/x>\n#include STD(utility)\n")
+    for name in ("edited.cu", "other.cu"):
+        text = f'#include "{header}"\n#include <cute/layout.hpp>\nusing namespace cute;\nusing Own = Layout<Shape<_8>>;\n'
+        (tmp_path / name).write_text(text)
+
+    def reported(name: str) -> set[str]:
+        return {s.span.path for s in extract(ExtractRequest((tmp_path,), changed=(tmp_path / name,))).sites}
+
+    assert reported("edited.cu") == ({"edited.cu"} if "cute" in header else {"edited.cu", "other.cu"})
+    assert reported(header) == {"edited.cu", "other.cu"}
