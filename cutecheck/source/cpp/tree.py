@@ -249,8 +249,8 @@ class Tree:
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines may lead to one of the targets, conditions ignored.
 
-        A line that a macro completes may name any file; in the library's own headers (``CUDA_STD_HEADER(utility)``) only
-        the library's.
+        A line that a macro completes may name any file; in the library's headers (``CUDA_STD_HEADER(utility)``) only
+        its own.
         """
         fresh = [p for p in self.files if p not in self._scanned]
         self._scanned.update(fresh)

@@ -108,8 +108,8 @@ def test_an_include_that_a_macro_completes_leads_from_the_library_to_no_file_of_
     (tmp_path / header).parent.mkdir(parents=True)
     (tmp_path / header).write_text("#pragma once\n#define STD(x) <cuda/std/x>\n#include STD(utility)\n")
     for name in ("edited.cu", "other.cu"):
-        text = f'#include "{header}"\n#include <cute/layout.hpp>\nusing namespace cute;\nusing Own = Layout<Shape<_8>>;\n'
-        (tmp_path / name).write_text(text)
+        text = "#include <cute/layout.hpp>\nusing namespace cute;\nusing Own = Layout<Shape<_8>>;\n"
+        (tmp_path / name).write_text(f'#include "{header}"\n' + text)
 
     def reported(name: str) -> set[str]:
         return {s.span.path for s in extract(ExtractRequest((tmp_path,), changed=(tmp_path / name,))).sites}
