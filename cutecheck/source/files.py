@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from errno import ENOENT
 from pathlib import Path
+from typing import TypeVar
 
 from cutecheck.cache import digest
 from cutecheck.facts.span import EMBEDDED
 from cutecheck.source.notebooks import split
 
+_K = TypeVar("_K", bound=Hashable)
+_V = TypeVar("_V")
 _HELD: ContextVar[Mapping[str, bytes] | None] = ContextVar("held", default=None)
 _WATCH: ContextVar[dict[str, str] | None] = ContextVar("watch", default=None)
 FILE, FOLDER, NEITHER = "file", "folder", ""
@@ -51,22 +54,37 @@ def watched() -> Iterator[dict[str, str]]:
 
 def noted(seen: Mapping[str, str]) -> None:
     """Note what was asked in a part of the run that is remembered."""
-    for path, answer in seen.items():
-        _note(Path(path), answer)
+    inside = _WATCH.get()
+    if inside is not None:
+        inside.update({p: a for p, a in seen.items() if a != FILE or p not in inside})
 
 
-def same(seen: Mapping[str, str]) -> bool:
-    """Whether the disk would answer all that as it did."""
-    return all(_now(Path(path), answer) == answer for path, answer in seen.items())
+def once(table: dict[_K, tuple[_V, dict[str, str]]], key: _K, make: Callable[[], _V]) -> _V:
+    """What ``make`` comes to, which is asked for the first time only; what it asked of the disk is noted each time."""
+    found = table.get(key)
+    if found is None:
+        with watched() as seen:
+            value = make()
+        found = table[key] = (value, seen)
+    else:
+        noted(found[1])
+    return found[0]
 
 
-def _now(file: Path, answer: str) -> str:
-    if answer in (FILE, FOLDER, NEITHER):
-        return _kind(file)
-    try:
-        return digest(file.read_bytes())
-    except OSError:
-        return NEITHER
+def same(seen: Mapping[str, str], known: dict[str, str] | None = None) -> bool:
+    """Whether the disk would answer all that as it did. ``known``: what it was asked in this run."""
+    known = {} if known is None else known
+    return all(_now(path, answer in (FILE, FOLDER, NEITHER), known) == answer for path, answer in seen.items())
+
+
+def _now(path: str, kind: bool, known: dict[str, str]) -> str:
+    key = f"{path}/" if kind else path  # no name of a file
+    if key not in known:
+        try:
+            known[key] = _kind(Path(path)) if kind else digest(Path(path).read_bytes())
+        except OSError:
+            known[key] = NEITHER
+    return known[key]
 
 
 def _note(file: Path, answer: str) -> None:

@@ -9,17 +9,15 @@ kernels that a unit walked were its to walk is for the schedule to see.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from cutecheck.cache import Store, digest
 from cutecheck.cache.codec import DecodeError, decode, encode
 from cutecheck.source.collect import Collected
 from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval.limits import MEMORY_IS_UP, TIME_IS_UP
-from cutecheck.source.files import holds, noted, read_bytes, same, watched
+from cutecheck.source.files import noted, same
 from cutecheck.source.translate import Job, Part
 
 
@@ -94,44 +92,38 @@ class Recall:
 
 @dataclass(slots=True)
 class ScriptRecall:
-    """The facts of all Python files of a run, kept together: any of them may import any other.
+    """The facts of Python files, of each those of its own run.
 
-    ``about``: a digest of what they depend on besides the files, ``package`` the folder of the DSL's own sources. What
-    is read or looked for outside the scanned files is part of the entry.
+    ``about``: a digest of what they depend on besides the contents of files, which files there are among it. What a run
+    read and looked for, in the tree and outside of it, is part of its entry.
     """
 
     store: Store
     about: str
-    package: str
+    _now: dict[str, str] = field(default_factory=dict)  # what the disk was asked so far
 
-    def recall(self, scripts: Mapping[str, Path], wanted: Sequence[str], work: Callable[[], Collected]) -> Collected:
-        """The facts as they were when all was as it is, else those of ``work``, which are kept."""
-        if holds():
-            return work()
-        with watched() as own:
-            digests = [[path, str(file), _digest_of(file)] for path, file in sorted(scripts.items())]
-        key = digest("scripts", self.about, self.package, json.dumps([digests, list(wanted)]))
-        text = self.store.get("units", key)
+    def parts(self, path: str) -> list[Collected] | None:
+        """The facts of a file, for each architecture, as they were when all that its run asked of the disk was so."""
+        text = self.store.get("units", self._key(path))
+        if text is None:
+            return None
         try:
-            other, found = ({}, None) if text is None else decode(text)
-            if isinstance(found, Collected) and same(other):
-                noted(other)
-                return found
-        except (DecodeError, TypeError, ValueError):
-            pass
-        with watched() as seen:
-            made = work()
-        if not _ran_out(made):
+            seen, found = decode(text)
+            if not same(seen, self._now):
+                return None
+        except (DecodeError, TypeError, ValueError, AttributeError):
+            return None
+        noted(seen)
+        return found if isinstance(found, list) and all(isinstance(p, Collected) for p in found) else None
+
+    def keep(self, path: str, seen: dict[str, str], parts: list[Collected]) -> None:
+        """Keep the facts of a file, unless time ran out or some of them hold values that cannot be written."""
+        if not any(map(_ran_out, parts)):
             with suppress(TypeError):
-                self.store.put("units", key, encode(({p: a for p, a in seen.items() if p not in own}, made)))
-        return made
+                self.store.put("units", self._key(path), encode((dict(seen), parts)))
 
-
-def _digest_of(file: Path) -> str:
-    try:
-        return digest(read_bytes(file))
-    except OSError:
-        return ""
+    def _key(self, path: str) -> str:
+        return digest("script", self.about, path)
 
 
 def _ran_out(facts: Collected) -> bool:

@@ -9,7 +9,7 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ from cutecheck.cache import digest
 from cutecheck.facts import SourceError
 from cutecheck.progress import progress
 from cutecheck.source.collect import Collected, absorb, collect, note_unit
-from cutecheck.source.files import noted, watched
+from cutecheck.source.files import holds, noted, watched
 from cutecheck.source.installed import find_cutlass
 from cutecheck.source.recall import ScriptRecall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import can_fork
 from cutecheck.timing import phase
 
+_BOUND = ""  # no name of a file: bindings that are given by hand
 _WORTH = 4  # files for which more processes are worth their start
 
 
@@ -35,29 +36,48 @@ def evaluate(scripts: dict[str, Path], wanted: list[str], request: ExtractReques
     """
     reported = frozenset(scripts if request.changed is None else wanted)
     with phase("  of this: scripts"):
-        if request.store is None or request.tracing is not None:
-            absorb(run(scripts, wanted, reported, request), out)
-            return
-        places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
-        about = digest(about, repr((request.archs, request.include_dirs, places, sorted(reported))))
-        known = ScriptRecall(request.store, about, str(find_cutlass((*request.include_dirs, *request.paths))))
-        absorb(known.recall(scripts, wanted, lambda: run(scripts, wanted, reported, request)), out)
+        recall = None
+        if request.store is not None and request.tracing is None and not holds():
+            places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
+            files = sorted((path, str(file)) for path, file in scripts.items())
+            package = str(find_cutlass((*request.include_dirs, *request.paths)))
+            whole = (request.archs, request.include_dirs, places, sorted(reported), package, files)
+            recall = ScriptRecall(request.store, digest(about, repr(whole)))
+        absorb(run(scripts, wanted, reported, request, recall), out)
 
 
-def run(scripts: dict[str, Path], wanted: list[str], reported: frozenset[str], request: ExtractRequest) -> Collected:
+def run(
+    scripts: dict[str, Path],
+    wanted: list[str],
+    reported: frozenset[str],
+    request: ExtractRequest,
+    recall: ScriptRecall | None = None,
+) -> Collected:
     out = Collected()
     work = _Work(scripts, wanted, reported, request)
     with progress("evaluating Python", len(wanted)) as step:
-        for parts in work.parts(request.jobs if request.tracing is None else 1):
+        for parts in work.parts(request.jobs if request.tracing is None else 1, recall):
             for part in parts:
                 absorb(part, out)
             step()
-    for part in work.bound():
+    for part in _kept(recall, _BOUND, work.bound):
         absorb(part, out)
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
         del out.sites[key]  # one script calls what is around it, another does not
     return out
+
+
+def _kept(recall: ScriptRecall | None, path: str, work: Callable[[], list[Collected]]) -> list[Collected]:
+    """What ``work`` comes to, kept."""
+    if recall is None:
+        return work()
+    known = recall.parts(path)
+    if known is None:
+        with watched() as seen:
+            known = work()
+        recall.keep(path, seen, known)
+    return known
 
 
 def unrun(out: Collected) -> str | None:
@@ -95,19 +115,33 @@ class _Work:
         """What bindings that are given by hand come to."""
         return self._collected(self._runner.bound(self._wanted, self._instantiate))
 
-    def parts(self, processes: int) -> Iterator[list[Collected]]:
+    def parts(self, processes: int, recall: ScriptRecall | None = None) -> Iterator[list[Collected]]:
         """What every file comes to, in order."""
-        if processes <= 1 or len(self._wanted) < _WORTH or not can_fork():
-            yield from map(self.one, self._wanted)
+        recalled = [None if recall is None else recall.parts(path) for path in self._wanted]
+        missing = [path for path, known in zip(self._wanted, recalled, strict=True) if known is None]
+        made = self._made(missing, processes)
+        for path, known in zip(self._wanted, recalled, strict=True):
+            if known is not None:
+                yield known
+                continue
+            with watched() as seen:
+                parts = next(made)
+            if recall is not None:
+                recall.keep(path, seen, parts)
+            yield parts
+
+    def _made(self, paths: Sequence[str], processes: int) -> Iterator[list[Collected]]:
+        if processes <= 1 or len(paths) < _WORTH or not can_fork():
+            yield from map(self.one, paths)
             return
         before = set(multiprocessing.active_children())
         context = multiprocessing.get_context("fork")
-        size = min(processes, len(self._wanted))
+        size = min(processes, len(paths))
         with ProcessPoolExecutor(size, context, initializer=_begin, initargs=(self,)) as pool:
             coming: list[Future[bytes]] = []
             try:
-                coming += [pool.submit(_run, path) for path in self._wanted]
-                for path, future in zip(self._wanted, coming, strict=True):
+                coming += [pool.submit(_run, path) for path in paths]
+                for path, future in zip(paths, coming, strict=True):
                     yield self._received(path, future)
             except BaseException:  # an interrupt, say: none goes on
                 pool.shutdown(wait=False, cancel_futures=True)

@@ -115,7 +115,7 @@ class Runner:
                     bindings += in_comments(path, self._files[path], data.decode("utf-8", "replace"))
         grouped: dict[tuple[str, str], list[Binding]] = {}
         for b in bindings:
-            wanted = (b.arch,) if b.arch else self._archs or default_archs(b.file.read_bytes())
+            wanted = (b.arch,) if b.arch else self._archs or default_archs(read_bytes(b.file))
             for arch in wanted:
                 if not self._archs or arch in self._archs:
                     grouped.setdefault((b.path, arch), []).append(b)

@@ -14,6 +14,7 @@ from cutecheck.source.dsl.values import Module
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.values import FuncSet, Object, Value
+from cutecheck.source.files import read_bytes
 
 if TYPE_CHECKING:
     from cutecheck.source.dsl.drivers import Driver
@@ -68,7 +69,7 @@ def asked(text: str, files: dict[str, Path]) -> Binding | None:
     defined = re.compile(rb"^(?:class|def)\s+" + parts[0].encode() + rb"\b", re.MULTILINE)
     for path in sorted(files):
         try:
-            if defined.search(files[path].read_bytes()):
+            if defined.search(read_bytes(files[path])):
                 return Binding(call, path, files[path], Span("<instantiate>", 1, 1, 1, len(text) + 1), arch)
         except OSError:
             continue

@@ -16,7 +16,7 @@ from cutecheck.source.dsl.finding import file_of, is_package
 from cutecheck.source.dsl.unit import lower_unit
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import ScalarType, Value
-from cutecheck.source.files import is_file, read_bytes
+from cutecheck.source.files import is_file, once, read_bytes
 
 PRELUDES = {  # read in the place of libraries
     "torch.nn": "nn.py", "triton.testing": "triton_testing.py", "cutlass.jax": "cutlass_jax.py", "jax": "jax.py",
@@ -31,6 +31,8 @@ KNOWN = frozenset({
     "random", "hashlib", "importlib", "re", "string", "fire", "tyro", "typer", "absl", "triton",
 })  # fmt: skip
 
+_Asked = tuple[str, Path | None]  # a module and its importer
+
 
 @dataclass(slots=True)
 class Library:
@@ -42,15 +44,15 @@ class Library:
     shown: dict[Path, str] = field(default_factory=dict)
     texts: dict[str, str] = field(default_factory=dict)
     lines: dict[str, list[str]] = field(default_factory=dict)
-    units: dict[str, ir.Unit] = field(default_factory=dict)
+    units: dict[str, tuple[ir.Unit, dict[str, str]]] = field(default_factory=dict)  # tables of `once`
     cells: dict[str, tuple[notebooks.Cell, ...]] = field(default_factory=dict)  # of the notebooks read so far
     tops: dict[str, set[Path]] | None = None  # the folders of the tree's packages
     byte: Value = None
     launches: dict[Hashable, frozenset[int]] = field(default_factory=dict)  # walked: the functions each came to
     calls: dict[Hashable, Any] = field(default_factory=dict)  # of device functions by the host: what each did
-    located: dict[tuple[str, Path | None], Path | None] = field(default_factory=dict)  # of a module and its importer
-    packages: dict[tuple[str, Path | None], bool] = field(default_factory=dict)
-    cute: dict[Path, bool] = field(default_factory=dict)
+    located: dict[_Asked, tuple[Path | None, dict[str, str]]] = field(default_factory=dict)
+    packages: dict[_Asked, tuple[bool, dict[str, str]]] = field(default_factory=dict)
+    cute: dict[Path, tuple[bool, dict[str, str]]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.byte = ScalarType(DType("uint8_t", Bits(8)))
@@ -58,9 +60,7 @@ class Library:
 
     def locate(self, name: str, importer: Path | None) -> Path | None:
         """The file of a dotted module: beside its importer, above it, under a root, installed, or of the DSL."""
-        if (name, importer) not in self.located:
-            self.located[name, importer] = self._locate(name, importer)
-        return self.located[name, importer]
+        return once(self.located, (name, importer), lambda: self._locate(name, importer))
 
     def _locate(self, name: str, importer: Path | None) -> Path | None:
         parts = name.split(".")
@@ -102,40 +102,34 @@ class Library:
 
     def has_package(self, name: str, importer: Path | None) -> bool:
         """Whether a dotted module is a folder without ``__init__.py``, under a root or above its importer."""
-        if (name, importer) not in self.packages:
-            folders = [r if r.is_dir() else r.parent for r in self.roots]
-            if importer is not None:
-                tops = {f.resolve() for f in folders}
-                folders += [p for p in list(importer.parents)[:8] if any(t in (p, *p.parents) for t in tops)]
-            self.packages[name, importer] = any(is_package(f, name.split(".")) for f in folders)
-        return self.packages[name, importer]
+        return once(self.packages, (name, importer), lambda: self._has_package(name, importer))
+
+    def _has_package(self, name: str, importer: Path | None) -> bool:
+        folders = [r if r.is_dir() else r.parent for r in self.roots]
+        if importer is not None:
+            tops = {f.resolve() for f in folders}
+            folders += [p for p in list(importer.parents)[:8] if any(t in (p, *p.parents) for t in tops)]
+        return any(is_package(f, name.split(".")) for f in folders)
 
     def has_cute(self, file: Path) -> bool:
         """Whether a file has a name of CuTe, or of a module that may be named after it (`import pkg.cute_tensor`)."""
-        if file not in self.cute:
-            try:
-                self.cute[file] = b"cute" in read_bytes(file)
-            except OSError:
-                self.cute[file] = False
-        return self.cute[file]
+        return once(self.cute, file, lambda: b"cute" in _bytes(file))
 
     def unit(self, file: Path) -> ir.Unit:
         file = file.resolve()
         shown = self.shown.get(file, file.as_posix())
-        if shown not in self.units:
-            try:
-                text = read_bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
-            except OSError:
-                text = ""
-            found = notebooks.cells(text.encode("utf-8", "replace")) if file.suffix == notebooks.SUFFIX else None
-            if found is not None:
-                text = notebooks.python(found)
-                for cell in found:
-                    self.texts[notebooks.place(shown, cell.number)] = "\n".join(cell.lines)
-                self.cells[shown] = found
-            self.texts[shown] = text
-            self.units[shown] = lower_unit(shown, text, found)
-        return self.units[shown]
+        return once(self.units, shown, lambda: self._read(file, shown))
+
+    def _read(self, file: Path, shown: str) -> ir.Unit:
+        text = _bytes(file).decode("utf-8-sig", errors="replace").replace("\r\n", "\n").replace("\r", "\n")
+        found = notebooks.cells(text.encode("utf-8", "replace")) if file.suffix == notebooks.SUFFIX else None
+        if found is not None:
+            text = notebooks.python(found)
+            for cell in found:
+                self.texts[notebooks.place(shown, cell.number)] = "\n".join(cell.lines)
+            self.cells[shown] = found
+        self.texts[shown] = text
+        return lower_unit(shown, text, found)
 
     def scanned(self, path: str) -> bool:
         """Whether a span's path is in one of the scanned files."""
@@ -144,3 +138,11 @@ class Library:
     def cells_of(self, paths: Collection[str]) -> frozenset[str]:
         """How spans name the cells of the notebooks among some files."""
         return frozenset(notebooks.place(p, c.number) for p, cs in self.cells.items() if p in paths for c in cs)
+
+
+def _bytes(file: Path) -> bytes:
+    """The bytes of a file; none of one that cannot be read."""
+    try:
+        return read_bytes(file)
+    except OSError:
+        return b""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from cutecheck.source.dsl.library import Library
     from cutecheck.source.eval.machine import Machine
+from cutecheck.source.files import read_bytes
 
 _ALL_OF = re.compile(r"^from (\.\w+) import \*", re.MULTILINE)
 _DEPTH = 3
@@ -27,6 +28,6 @@ def _text(library: Library, module: str, depth: int) -> str:
     file = library.locate(module, None)
     if file is None or depth > _DEPTH:
         return ""
-    text = file.read_text(encoding="utf-8", errors="replace")
+    text = read_bytes(file).decode("utf-8", errors="replace")
     home = module if file.name == "__init__.py" else module.rpartition(".")[0]
     return "\n".join([text, *(_text(library, f"{home}{inner}", depth + 1) for inner in _ALL_OF.findall(text))])

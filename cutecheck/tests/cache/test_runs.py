@@ -121,9 +121,10 @@ def test_facts_of_python_files_are_kept_while_a_kernel_is_edited(
     tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ran = []
-    run = scripts.run
-    monkeypatch.setattr(scripts, "run", lambda *given: ran.append(1) or run(*given))
+    one = scripts._Work.one
+    monkeypatch.setattr(scripts._Work, "one", lambda work, path: ran.append(path) or one(work, path))
     warm(tree, tmp_path / "w.json")
+    assert len(ran) == 1
     (tree / "a.cu").write_text("\n" + KERNEL)
     after = warm(tree, tmp_path / "w.json")
     assert len(ran) == 1
