@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -153,41 +153,6 @@ def _take(
         except UnicodeDecodeError as error:
             errors.append(SourceError(shown, f"invalid UTF-8 at byte {error.start}; read as Latin-1"))
     found[shown] = SourceFile(shown, file, cute or explicit, may_hold(data, file.suffix in DSL_SUFFIXES))
-
-
-def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
-    """Of Python files those that are touched or name a touched module in an import, and so on.
-
-    What leads from one to the other may be any of ``files``. A package that imports a touched module leads on to those
-    that import one of these names from it, not to all that import something of the package.
-    """
-    scanned = [p for p in files if p.endswith(DSL_SUFFIXES)]
-    if touched.isdisjoint(scanned):
-        return []
-    said = {path: imports(files[path]) for path in scanned}
-    hit = {p for p in scanned if p in touched}
-    passed_on: dict[str, frozenset[str]] = {}  # by packages that are hit
-    todo = list(hit)
-    while todo:
-        at = todo.pop()
-        file = PurePosixPath(at)
-        package = file.stem == "__init__"
-        module = file.parent.name if package else file.stem
-        some = passed_on.get(at) if package and at not in touched else None
-        for path in scanned:
-            named = (module in words and (some is None or not some.isdisjoint(words)) for words in said[path])
-            if path == at or not any(named):
-                continue
-            if PurePosixPath(path).stem == "__init__" and path not in touched:
-                known = passed_on.get(path, frozenset())
-                own = frozenset().union(*(words for words in said[path] if module in words))
-                passed_on[path] = known | (own - {*PurePosixPath(path).parts, "from", "import", "as"})
-                if passed_on[path] != known:
-                    todo.append(path)
-            elif path not in hit:
-                todo.append(path)
-            hit.add(path)
-    return [p for p in scripts if p in hit]
 
 
 def imports(file: Path) -> list[frozenset[str]]:

@@ -20,7 +20,7 @@ from cutecheck.source.cpp.absent import unfound
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
-from cutecheck.source.discover import discover, importing
+from cutecheck.source.discover import discover
 from cutecheck.source.embedded.find import find as embedded
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
 from cutecheck.source.eval.handed import Callers
@@ -28,7 +28,7 @@ from cutecheck.source.eval.launches import REPLAYED, Walks
 from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
-from cutecheck.source.imports import drivers
+from cutecheck.source.imports import drivers, importing
 from cutecheck.source.linking import Links, links
 from cutecheck.source.notebooks import split
 from cutecheck.source.recall import Recall

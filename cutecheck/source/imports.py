@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
 
+from cutecheck.records import record
 from cutecheck.source.discover import DSL_SUFFIXES
 from cutecheck.source.files import read_bytes
 from cutecheck.source.notebooks import cells, python
@@ -15,10 +17,20 @@ _ACTS = re.compile(rb"^(?:[A-Za-z_][\w.]*\(|(?:for|with|while) )", re.MULTILINE)
 _LAZY = re.compile(rb"^def __getattr__\b|\bimport_module\(|\b__import__\(", re.MULTILINE)  # of a package
 _CONTINUED = re.compile(rb"\\\r?\n")
 _REMARK = re.compile(rb"#[^\n]*")
+_WORD = re.compile(rb"[A-Za-z_]\w*")
 _STATEMENT = re.compile(
     rb"^[ \t]*(?:from[ \t]+(\.*)[ \t]*([\w.]*)[ \t]+import\b(?:[ \t]*\(([^)]*)\)|([^\n(]*))|import[ \t]+([^\n]*))",
     re.MULTILINE,
 )
+
+
+@record(frozen=True, slots=True)
+class _Import:
+    """One statement: dotted names that are modules or of modules, relative ones as paths, and what it binds."""
+
+    names: frozenset[str]
+    places: frozenset[Path]
+    bound: frozenset[str] | None  # None: any name (a star)
 
 
 def imported(data: bytes, package: Path) -> tuple[set[str], set[Path]]:
@@ -26,25 +38,127 @@ def imported(data: bytes, package: Path) -> tuple[set[str], set[Path]]:
 
     ``from a import b`` gives ``a`` and ``a.b``; in ``p/q`` ``from .c import b`` gives ``p/q/c``, ``p/q/c/b``.
     """
-    found: set[str] = set()
-    places: set[Path] = set()
+    found = list(_imports(data, package))
+    return {name for i in found for name in i.names}, {place for i in found for place in i.places}
+
+
+def _imports(data: bytes, package: Path) -> Iterator[_Import]:
+    words = frozenset(word.decode() for word in _WORD.findall(data))  # what `import a` may ask of it by a dot
     for dots, module, many, few, plain in _STATEMENT.findall(_CONTINUED.sub(b" ", data)):
         if plain:
-            found.update(_names(plain))
+            for name, known_as in _names(plain):
+                yield _Import(frozenset((name, *(_above(name) if name == known_as else ()))), frozenset(), words)
             continue
-        names = [n for n in _names(many or few) if n != "*"]
+        listed = _names(many or few)
+        names = [name for name, _ in listed if name != "*"]
+        bound = None if len(names) < len(listed) else frozenset(word for pair in listed for word in pair)
         if not dots:
-            found.update((module.decode(), *(f"{module.decode()}.{name}" for name in names)))
+            dotted = (module.decode(), *(f"{module.decode()}.{name}" for name in names))
+            yield _Import(frozenset(dotted), frozenset(), bound)
             continue
         base = (package, *package.parents)[min(len(dots) - 1, len(package.parents))]
         base = base.joinpath(*filter(None, module.decode().split(".")))
-        places.update((base, *(base / name for name in names)))
-    return found, places
+        yield _Import(frozenset(), frozenset((base, *(base / name for name in names))), bound)
 
 
-def _names(listed: bytes) -> list[str]:
+def _above(name: str) -> list[str]:
+    """The packages that a dotted name lies in."""
+    return [name[: dot.start()] for dot in re.finditer(r"\.", name)]
+
+
+def _names(listed: bytes) -> list[tuple[str, str]]:
+    """What is imported, and the name that it gets."""
     items = (item.split() for item in _REMARK.sub(b"", listed).split(b","))
-    return [words[0].decode(errors="replace") for words in items if words]
+    return [(words[0].decode(errors="replace"), words[-1].decode(errors="replace")) for words in items if words]
+
+
+class _Importers:
+    """Which Python files import which."""
+
+    def __init__(self, files: Mapping[str, Path]) -> None:
+        self._files = files
+        self._by_name: dict[str, list[tuple[str, str, _Import]]] = {}  # the name as a path, by its last part
+        self._below: dict[str, set[tuple[str, str]]] = {}  # likewise of the packages that it lies in
+        self._by_place: dict[Path, list[tuple[str, _Import]]] = {}
+        self._lazy: dict[
+            Path, str
+        ] = {}  # packages that import their modules when these are asked for, by their folders
+        self.drive: set[str] = set()
+        self.act: set[str] = set()
+        for path, file in files.items():
+            if path.endswith(DSL_SUFFIXES):
+                with suppress(OSError):
+                    self._read(path, file, read_bytes(file))
+
+    def _read(self, path: str, file: Path, data: bytes) -> None:
+        if path.endswith(".ipynb"):
+            data = python(cells(data)).encode()
+            self.drive.add(path)
+        folder = file.absolute().parent
+        for one in _imports(data, folder):
+            for name in one.names:
+                self._by_name.setdefault(name.rpartition(".")[2], []).append((path, _as_path(name), one))
+                for package in _above(name):
+                    self._below.setdefault(package.rpartition(".")[2], set()).add((path, _as_path(package)))
+            for place in one.places:
+                self._by_place.setdefault(place, []).append((path, one))
+        if file.stem == "__init__" and _LAZY.search(data):
+            self._lazy[folder] = path
+        if _DRIVES.search(data):
+            self.drive.add(path)
+        elif _ACTS.search(data):
+            self.act.add(path)
+
+    def of(self, path: str, below: bool = False) -> dict[str, frozenset[str] | None]:
+        """The files that import a file, and the names that each may take from it; None: any.
+
+        ``below``: also those that import something of the package that the file is, which runs it.
+        """
+        file = self._files[path].absolute()
+        module = file.parent if file.stem == "__init__" else file.with_suffix("")
+        found: dict[str, frozenset[str] | None] = {self._lazy[f]: None for f in file.parents if f in self._lazy}
+        named = [(p, one) for p, name, one in self._by_name.get(module.name, ()) if module.as_posix().endswith(name)]
+        for importer, one in (*named, *self._by_place.get(module, ())):
+            known = found.get(importer, frozenset())
+            found[importer] = None if known is None or one.bound is None else known | one.bound
+        if below and file.stem == "__init__":
+            inside = self._below.get(module.name, ())
+            found.update((p, found.get(p, frozenset())) for p, name in inside if module.as_posix().endswith(name))
+        found.pop(path, None)
+        return found
+
+
+def _as_path(name: str) -> str:
+    return "/" + name.replace(".", "/")
+
+
+def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
+    """Of Python files those that are touched or import a touched module, and so on.
+
+    What leads from one to the other may be any of ``files``. A package that imports a touched module leads on to those
+    that import one of these names from it, not to all that import something of the package.
+    """
+    hit = {p for p in touched if p in files and p.endswith(DSL_SUFFIXES)}
+    if not hit:
+        return []
+    importers = _Importers(files)
+    passed_on: dict[str, frozenset[str] | None] = {}  # by packages that are hit
+    todo = list(hit)
+    while todo:
+        at = todo.pop()
+        some = passed_on.get(at)
+        for path, names in importers.of(at, below=at in touched).items():
+            if some is not None and names is not None and some.isdisjoint(names):
+                continue
+            if PurePosixPath(path).stem == "__init__" and path not in touched:
+                known = passed_on.get(path, frozenset())
+                passed_on[path] = None if known is None or names is None else known | names
+                if path not in hit or passed_on[path] != known:
+                    todo.append(path)
+            elif path not in hit:
+                todo.append(path)
+            hit.add(path)
+    return [p for p in scripts if p in hit]
 
 
 def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
@@ -53,44 +167,12 @@ def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:
     Those with tests or a main program, notebooks, and scripts: files that nothing imports and that call at their top.
     """
     own = frozenset(cute)
-    by_name: dict[str, list[tuple[str, str]]] = {}  # importers, and the name as a path, of its last part
-    by_place: dict[Path, list[str]] = {}
-    lazy: dict[Path, str] = {}  # packages that import their modules when these are asked for, by their folders
-    drive: set[str] = set()
-    act: set[str] = set()
-    for path, file in files.items():
-        if not path.endswith(DSL_SUFFIXES):
-            continue
-        try:
-            data = read_bytes(file)
-        except OSError:
-            continue
-        if path.endswith(".ipynb"):
-            data = python(cells(data)).encode()
-            drive.add(path)
-        names, places = imported(data, file.absolute().parent)
-        for name in names:
-            by_name.setdefault(name.rpartition(".")[2], []).append((path, "/" + name.replace(".", "/")))
-        if file.stem == "__init__" and _LAZY.search(data):
-            lazy[file.absolute().parent] = path
-        for place in places:
-            by_place.setdefault(place, []).append(path)
-        if _DRIVES.search(data):
-            drive.add(path)
-        elif _ACTS.search(data):
-            act.add(path)
-
-    def importers(path: str) -> set[str]:
-        file = files[path].absolute()
-        module = file.parent if file.stem == "__init__" else file.with_suffix("")
-        named = [p for p, name in by_name.get(module.name, ()) if module.as_posix().endswith(name)]
-        packages = [lazy[folder] for folder in file.parents if folder in lazy]
-        return {*named, *packages, *by_place.get(module, ())} - {path}
-
+    importers = _Importers(files)
     reached: set[str] = set()
     todo = list(cute)
     while todo:
-        more = importers(todo.pop()) - reached
+        more = importers.of(todo.pop()).keys() - reached
         reached |= more
         todo += more
-    return [p for p in files if p in reached and p not in own and (p in drive or (p in act and not importers(p)))]
+    drive, act = importers.drive, importers.act
+    return [p for p in files if p in reached and p not in own and (p in drive or (p in act and not importers.of(p)))]

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cutecheck.cli import main
-from cutecheck.source.discover import importing
+from cutecheck.source.imports import importing
 
 HEADER = """#pragma once
 #include <cute/tensor.hpp>
@@ -129,6 +129,32 @@ def test_a_package_leads_on_to_what_takes_the_changed_names_from_it(tmp_path: Pa
         "k.cu": [],
     }.items():
         assert importing(frozenset({changed}), scripts, files) == reached, changed
+
+
+def test_modules_of_one_name_are_told_apart(tmp_path: Path) -> None:
+    lines = {
+        "pkg/__init__.py": "from . import utils  # noqa\n",
+        "pkg/utils.py": "one = 1\n",
+        "pkg/deep/__init__.py": "",
+        "pkg/deep/utils.py": "two = 2\n",
+        "takes_deep.py": "from pkg.deep.utils import two\n",
+        "takes_deep_by_name.py": "import pkg.deep.utils as utils\n",
+        "takes_near.py": "import pkg.utils as utils\n",
+        "takes_by_path.py": "import sys\nsys.path.append('pkg')\nimport utils\n",
+        "takes_by_dots.py": "import pkg\nprint(pkg.utils.one)\n",
+        "takes_nothing.py": "import pkg\nprint(pkg.other)\n",
+        "takes_all.py": "from pkg import *\n",
+    }
+    files = {}
+    for name, text in lines.items():
+        files[name] = tmp_path / name
+        files[name].parent.mkdir(exist_ok=True)
+        files[name].write_text(text)
+    scripts = [name for name in lines if "take" in name]
+    near = ["takes_near.py", "takes_by_path.py", "takes_by_dots.py", "takes_all.py"]
+    deep = ["takes_deep.py", "takes_deep_by_name.py", "takes_by_path.py"]
+    assert importing(frozenset({"pkg/utils.py"}), scripts, files) == near
+    assert importing(frozenset({"pkg/deep/utils.py"}), scripts, files) == deep
 
 
 def test_standard_input_in_place_of_a_file(
