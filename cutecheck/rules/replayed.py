@@ -208,6 +208,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "does that, and no barrier of the block comes between", "no barrier since it is initialised",
         "put a fence and __syncthreads() (cluster_sync() in a cluster) behind the initialisation", "initialised here",
     ),
+    "under way": (
+        "TMA loads `{name}`, and nothing waits for it before the kernel ends, as it does for the loads before: the "
+        "block may end while its shared memory is written", "run pass by pass, nothing waits for this load",
+        "load only while there is a next tile, or wait for all that was loaded before the end", "",
+    ),
     "unwritten": (
         "`{name}` is read, and nothing has written these registers before", "never written",
         "copy what is meant into it first, or clear it", "",

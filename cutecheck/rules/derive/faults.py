@@ -51,6 +51,7 @@ Kind = Literal[
     "unflushed",
     "unsettled",
     "unfilled",
+    "under way",
 ]
 
 
