@@ -194,6 +194,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "put warpgroup_arrive() between the two: once after all that is done with accumulators and A's registers",
         "used here",
     ),
+    "refilled": (
+        "`{name}` is filled while a WGMMA that reads these registers as A may still run: its group has not been waited "
+        "for", "no warpgroup_wait that tells of this group",
+        "wait before registers of A are filled anew (warpgroup_wait<N> in each step, N groups later), or fill others",
+        "read here",
+    ),
     "uninitialised": (
         "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
         "barrier {tile}", "initialise each barrier of the array", "others are initialised here",

@@ -52,6 +52,7 @@ Kind = Literal[
     "unsettled",
     "unfilled",
     "under way",
+    "refilled",
 ]
 
 
