@@ -103,7 +103,7 @@ class BarrierStepMissing(Replayed):
         waited for; no thread waits for the parity of a phase that it knows to be over where the others may end the
         next one without it; some barrier is initialised, and each member of a structure that threads wait for where
         others of it are; a pipeline's stage that is acquired, and waited for, is loaded to; blocks of persistent
-        kernels take several tiles.
+        kernels take several tiles; no TMA load is under way as the block ends, where those before were waited for.
         No thread uses a barrier that another one initialises before the two have met. The barriers of
         ``PipelineAsync`` (``producer_arv_count``, ``consumer_arv_count``) and of empty stages of ``PipelineTmaAsync``
         (``num_consumers``), within one block, count as many threads as commit and release. Of one warp one lane loads
@@ -140,7 +140,7 @@ class BarrierStepMissing(Replayed):
 
     kinds = (
         "crowded", "shut", "stuck", "starved", "repeated", "outrun", "scant", "overfull", "uninitialised", "unmade",
-        "premature",
+        "premature", "under way",
     )  # fmt: skip
     code = "CUT217"
     name = "barrier-wrong-steps"

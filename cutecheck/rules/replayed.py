@@ -194,6 +194,12 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "put warpgroup_arrive() between the two: once after all that is done with accumulators and A's registers",
         "used here",
     ),
+    "refilled": (
+        "`{name}` is filled while a WGMMA that reads these registers as A may still run: its group has not been waited "
+        "for", "no warpgroup_wait that tells of this group",
+        "wait before registers of A are filled anew (warpgroup_wait<N> in each step, N groups later), or fill others",
+        "read here",
+    ),
     "uninitialised": (
         "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
         "barrier {tile}", "initialise each barrier of the array", "others are initialised here",
@@ -207,6 +213,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "a barrier in shared memory is used, and nothing says to this thread that it has been initialised: another one "
         "does that, and no barrier of the block comes between", "no barrier since it is initialised",
         "put a fence and __syncthreads() (cluster_sync() in a cluster) behind the initialisation", "initialised here",
+    ),
+    "under way": (
+        "TMA loads `{name}`, and nothing waits for it before the kernel ends, as it does for the loads before: the "
+        "block may end while its shared memory is written", "run pass by pass, nothing waits for this load",
+        "load only while there is a next tile, or wait for all that was loaded before the end", "",
     ),
     "unwritten": (
         "`{name}` is read, and nothing has written these registers before", "never written",

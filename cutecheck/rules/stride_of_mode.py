@@ -8,11 +8,13 @@ from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding
-from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.expr import Var, var
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.tile_steps import other_step
 from cutecheck.rules.derive.vectors import leaves
 
 _FRESH = re.compile(r"#\d+")  # one variable of several walks
@@ -34,7 +36,8 @@ class StrideOfWrongMode(Rule):
     What it checks
         Of tensors in global memory with one contiguous mode, those that are copied or given to a tensor map: no other
         mode has its own extent as its stride, where the extent of the contiguous mode is another run-time number. Of
-        extents that are known: nor where elements then lie over each other.
+        extents that are known: nor where elements then lie over each other. Nor does a tile whose start is as many
+        times a stride from the matrix's as it has rows have another number, named as a stride, from row to row.
 
     Why
         A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
@@ -71,6 +74,27 @@ class StrideOfWrongMode(Rule):
         for tensor in event.operands if event.kind == "copy" else ():
             if tensor.root_layout is not None:
                 yield from self._judge(event, tensor, tensor.root_layout, context)
+                yield from self._of_tile(event, tensor, context)
+
+    def _of_tile(self, event: Event, tensor: TensorFact, context: Context) -> Iterable[Finding]:
+        """Tiles that are as many strides of one matrix apart as they have rows, and rows by that of another one."""
+        step = other_step(tensor)
+        said = cast("set[tuple[str, ...]]", context.memo.setdefault("steps of tiles", set()))
+        key = (event.kernel, event.arch, tensor.buffer or tensor.name, str(tensor.root_layout))
+        if step is None or key in said or not _refuted(event, _dyn(step[0]), _dyn(step[1]), context):
+            return
+        said.add(key)
+        tiles, rows = (_FRESH.sub("", v.name) for v in step[:2])
+        yield self.finding(
+            event.span,
+            f"`{tensor.name}` is of a tile of {step[2]} rows that starts a multiple of {step[2]} * `{tiles}` behind "
+            f"the start of the matrix, but its rows are `{rows}` apart: unless the two are equal, they are not the "
+            "rows of the matrix",
+            label=f"tiles by `{tiles}`, rows by `{rows}`",
+            help=f"take the same stride for both: `{tiles}` or `{rows}`, whichever is this matrix's",
+            enclosing=event.enclosing,
+            arch=event.arch,
+        )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         given = call.arguments if call.function.startswith("make_tma") and not call.unevaluated else ()
@@ -114,6 +138,10 @@ def _own(extent: Int, stride: Int, length: Int) -> bool:
     expression = as_expr(stride)
     shared = {v.name for v in expression.variables()} & {v.name for v in as_expr(length).variables()}
     return expression == as_expr(extent) and many is None and not shared
+
+
+def _dyn(variable: Var) -> Int:
+    return Dyn(var(variable.name, variable.domain))
 
 
 def _refuted(at: Event | Call, stride: Int, length: Int, context: Context) -> bool:

@@ -25,6 +25,9 @@ class Accumulators:
         self.trusts = True  # no loop that is not run may have set any
         # what each slice of an operand of the products in a sum was multiplied with, since the thread last waited
         self.pairs: dict[tuple[object, ...], tuple[dict[int, Place], dict[int, Step]]] = {}
+        # registers that WGMMAs read as A, by buffer and offset: of no group yet, and of those that are not waited for
+        self.read: dict[tuple[str, int], Step] = {}
+        self.reading: list[dict[tuple[str, int], Step]] = []
         self.orders = False  # the thread has come to a fence of WGMMAs
         # registers that it has used itself since the last one, and where
         self.touched: dict[tuple[str, object], Step] = {}
@@ -42,12 +45,16 @@ class Accumulators:
         elif step.function == "warpgroup_commit_batch":
             self.groups.append(self.open)
             self.open = {}
+            self.reading.append(self.read)
+            self.read = {}
         elif step.function == "warpgroup_wait":
             yield from self._unpaired()
             left = step.number or 0
             self.groups = self.groups[len(self.groups) - left :] if left else []
+            self.reading = self.reading[len(self.reading) - left :] if left else []
         elif step.kind == "copy":
             yield from self._used(step, step.places[:1])
+            yield from self._refilled(step, step.places[1:2])
             self._renewed(step.places[1:2])
         elif step.kind == "unknown":
             yield from self._used(step, step.places)
@@ -108,6 +115,8 @@ class Accumulators:
         at = step.places[0] if len(step.places) == 4 else c
         if step.asynchronous and step.function == "wgmma":
             yield from self._unordered(step, [a, at])
+            if a.space == "rmem" and a.buffer:
+                self.read[a.buffer, a.offset] = step
         yield from self._used(step, [a] if a.space == "rmem" else [])
         if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
@@ -133,6 +142,14 @@ class Accumulators:
                 yield "unfinished", step, place, running
             for key in [k for k in self.sums if k[0] == place.buffer]:
                 del self.sums[key]
+
+    def _refilled(self, step: Step, places: tuple[Place, ...]) -> Iterator[_Wrong]:
+        """Registers are filled that a WGMMA may still read. Single elements do not say which slice they are of."""
+        for place in (p for p in places if p.space == "rmem" and self.trusts):
+            at = place.buffer, place.offset
+            running = next((g[at] for g in (*self.reading, self.read) if at in g), None)
+            if running is not None:
+                yield "refilled", step, place, running
 
     def _renewed(self, places: tuple[Place, ...]) -> None:
         for place in places:

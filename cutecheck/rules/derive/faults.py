@@ -51,6 +51,8 @@ Kind = Literal[
     "unflushed",
     "unsettled",
     "unfilled",
+    "under way",
+    "refilled",
 ]
 
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from cutecheck.facts.replayed import Step, Thread
 from cutecheck.rules.derive.arrivals import PIPELINE
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, key_of
 from cutecheck.rules.derive.role_workers import Worker, arrives_at
 
@@ -32,6 +33,19 @@ def too_few(at: Barrier, workers: Sequence[Worker], count: int) -> tuple[Step, i
     places = {(t.number, s.span): t.counts * (s.arrives or 0) for t, s in every if arrives_at(s, at)}
     come = sum(places.values())
     return (made[0], come) if made and 0 < come < count else None
+
+
+def under_way(loads: Sequence[tuple[Barrier, int, Step]], workers: Sequence[Worker]) -> Fault | None:
+    """A load (with its barrier, and the phase that says that it has come) that all threads end without having waited
+    for, at a barrier that they have waited at before.
+
+    Not those of a first phase: at the numbers of a run there may be fewer tiles than stages.
+    """
+    for gate, phase, step in loads:
+        last = max(w.clock.get(gate, -1) for w in workers)
+        if 0 <= last < phase and not step.maybe:
+            return Fault("under way", step, step.places[1], None, phase)
+    return None
 
 
 class Loaders:

@@ -19,7 +19,7 @@ from cutecheck.rules.derive.gates import Gate, Made, Named, learn
 from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory, shared_rows
-from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few
+from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few, under_way
 from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
 from cutecheck.rules.derive.role_workers import (
     Tile,
@@ -81,6 +81,7 @@ class _Block:
         self.count: dict[Key, int] = defaultdict(int)
         self.made = Made(threads)
         self.loaders = Loaders()
+        self.loads: list[tuple[Barrier, int, Step]] = []  # with the phase that says that each has come
         self.faults: list[Fault] = []
         self.together = True
         self._pair()
@@ -122,7 +123,9 @@ class _Block:
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
                     if not self.faults and not self.partial:
-                        self.faults += [f for f in (not_walked(threads),) if f is not None]
+                        counted = self.sure and self.counted and not self._others_come()
+                        late = under_way(self.loads, self.workers) if counted else None
+                        self.faults += [f for f in (not_walked(threads), late) if f is not None]
                 self._never_opens()
                 return self.faults
 
@@ -428,6 +431,7 @@ class _Block:
             self.now.pop(key, None)
             return
         gate, phase = w.expecting
+        self.loads.append((gate, phase, step))
         if self.sure and self.loaders.again(me, w.thread, step, gate, phase):
             self._note("repeated", step, place, None, 0)
         if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:

@@ -48,7 +48,9 @@ def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 
 def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
-    # the ValLayout of CuTe 3.3 stands where the permutation is today
+    # up to 3.3 this is right, and today it does not compile
+    if isinstance(permutation, Layout) and alg.rank(permutation) == 3:
+        raise Unsupported("a layout of values for M, N and K, as TiledMMA takes before CUTLASS 3.4: not modelled")
     return _decided(tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,)))
 
 
