@@ -70,7 +70,7 @@ class StageNeverChanges(Replayed):
         none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
         the mode has tiles, which another tensor has as well; and WGMMAs between two waits do not multiply one slice of
-        an operand with several of the other in one sum.
+        an operand with several of the other in one sum; nor do products of fragments that are read from shared memory.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -157,21 +157,22 @@ def _fault(writes: list[Use], reads: list[Use]) -> tuple[Use, str, Use | None] |
 
 
 def _in_loop(writes: list[Use], reads: list[Use], every: list[Use]) -> tuple[Use, str, Use | None] | None:
-    if not writes or not reads or _deeper(writes, reads) or _deeper(reads, writes):
+    if not writes or not reads:
         return None
     written, read = {_stage(t) for _, t in writes}, {_stage(t) for _, t in reads}
-    if len(read) == 1 and None not in read and written == {None}:
+    steps = _deeper(writes, reads), _deeper(reads, writes)  # of loops inside, that may go from stage to stage
+    if len(read) == 1 and None not in read and written == {None} and not steps[0]:
         return (
             reads[0], f"the loop fills stages of the buffer that change with it, and `{reads[0][1].name}` reads the "
             "same one in each pass: the tiles in the others are never used", writes[0],
         )  # fmt: skip
-    if len(written) == 1 and None not in written and read == {None}:
+    if len(written) == 1 and None not in written and read == {None} and not steps[1]:
         return (
             writes[0], f"the loop reads stages of the buffer that change with it, and `{writes[0][1].name}` fills the "
             "same one in each pass: what it reads in the others is old", reads[0],
         )  # fmt: skip
     anywhere = {_stage(t) for _, t in every}
-    if None not in written and None not in anywhere and len(written) == 1 and not written & anywhere:
+    if not any(steps) and None not in written and None not in anywhere and len(written) == 1 and not written & anywhere:
         return (
             writes[0], f"the loop fills a stage of the buffer that nothing reads: `{reads[0][1].name}` reads another "
             "one in each pass", reads[0],

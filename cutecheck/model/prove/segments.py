@@ -22,6 +22,7 @@ from cutecheck.model.units import ByteAddress
 from cutecheck.records import record
 
 CYCLES_PER_SEGMENT = 2.75
+_LARGER = (1 << 8, 1 << 16)  # values of what a quotient in a divisor is made of: n / 256 is 0 for a small n
 _FAR_ROWS = 1 << 12  # lines between source rows of an open stride: rows never share a line
 
 
@@ -76,8 +77,8 @@ def _cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
             raise NoCostError(f"address depends on {opaque}")
     assumptions: list[str] = [f"cp.async.cg segment model, measured on {MEASURED_ARCH}"]
     try:
-        to, into = _addresses(shared.offset, shared, assumptions)
-        of, away = _addresses(source.offset, source, assumptions)
+        to, into = _dividing(shared, assumptions)
+        of, away = _dividing(source, assumptions)
     except (KeyError, TypeError, ZeroDivisionError, TooLargeError) as error:
         raise NoCostError(f"address is not known: {error}") from error
     if len(into) != len(away):
@@ -100,13 +101,30 @@ def _cost(shared: BankAccess, source: GmemSectors) -> SegmentCost:
     return SegmentCost(*worst, total, total_least, count, tuple(dict.fromkeys(assumptions)))
 
 
-def _addresses(offset: Expr, access: BankAccess | GmemSectors, assumptions: list[str]) -> tuple[list[int], list[int]]:
-    """Element offsets of every thread and of every instruction, open values fixed."""
+def _dividing(access: BankAccess | GmemSectors, assumptions: list[str]) -> tuple[list[int], list[int]]:
+    """Addresses with divisors at their smallest values, or at larger ones where a quotient of them divides by 0."""
+    for least in (1, *_LARGER):
+        said: list[str] = []
+        try:
+            found = _addresses(access.offset, access, said, least)
+        except ZeroDivisionError:
+            if least == _LARGER[-1]:
+                raise
+            continue
+        assumptions += said
+        return found
+    raise AssertionError  # the last one raises
+
+
+def _addresses(
+    offset: Expr, access: BankAccess | GmemSectors, assumptions: list[str], least: int
+) -> tuple[list[int], list[int]]:
+    """Element offsets of every thread and of every instruction, open values fixed, divisors at ``least`` or more."""
     values: dict[str, int] = {}
     for e in expressions((offset, access.rest)):
         for v in e.variables():
             if v.name != access.thread:
-                values[v.name] = _fixed(offset, v.name, v.domain, access, assumptions)
+                values[v.name] = _fixed(offset, v.name, v.domain, access, assumptions, least)
     threads = _thread_offsets(offset, access.thread, access.threads, tuple(values.items()))
     return list(threads), plain_offsets(access.rest.shape, access.rest.stride, values)
 
@@ -122,7 +140,9 @@ def _thread_offsets(offset: Expr, thread: str, threads: int, given: tuple[tuple[
     return tuple(found)
 
 
-def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSectors, assumptions: list[str]) -> int:
+def _fixed(
+    offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSectors, assumptions: list[str], least: int
+) -> int:
     """A uniform value at its smallest; one that scales a thread term or a rest stride at whole lines."""
     scales = any(
         name in {v.name for v in Expr((t,)).variables()} and access.thread in {v.name for v in Expr((t,)).variables()}
@@ -133,6 +153,8 @@ def _fixed(offset: Expr, name: str, domain: Domain, access: BankAccess | GmemSec
         assumptions.append(f"rows of {name} elements start on {LINE_BYTES}-byte lines")
         return value if value in domain else first_values(domain, 1)[-1]
     divides = name in _divisors(offset)
+    if divides and least > 1 and least in domain:
+        return least
     found = [v for v in first_values(domain, 2) if v or not divides]  # nothing is divided by 0
     return found[0] if found else int(divides)
 

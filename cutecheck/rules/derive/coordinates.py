@@ -255,8 +255,9 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
         return None
     found: str | None = None
     for other in context.facts.events:
-        if (other.enclosing, other.arch) != (event.enclosing, event.arch):
-            continue
+        alike = other.kernel == event.kernel if event.kernel else other.enclosing == event.enclosing
+        if not alike or other.arch != event.arch:
+            continue  # helpers copy each operand of a kernel in an instantiation of their own
         for tensor in other.operands:
             whole = guarded(tensor)
             if whole is None:

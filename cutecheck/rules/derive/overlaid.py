@@ -76,6 +76,8 @@ def _place(use: Use, context: Context) -> _Bytes | None:
         for b in context.index.buffers.get((buffer, use.event.arch), [])
     }
     start = next(iter(starts)) if len(starts) == 1 else None
+    if starts == {None} and buffer == allocation(buffer):
+        start = 0  # the variable itself, seen as one tile
     begin = use.tensor.root_start_bits
     if start is None or (begin is not None and known_value(begin) is None):
         return None  # each warp's own place, say

@@ -285,6 +285,8 @@ class _Run:
             self.wrong.append(Fault("stale", step, b, second.step, second.number))
         elif self.trusts and (self._stays(known, (other, high), (one, low), second, first, True)):
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
+        elif self.trusts and (alone := _one_slice(known, (one, low, other, high))) is not None:
+            self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
         known.setdefault((one, low, other, high), step)
 
     def _stays(
@@ -341,6 +343,20 @@ class _Run:
             return  # what is there now is not followed
         if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):  # once a place
             self.faults.append(fault)
+
+
+def _one_slice(
+    known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part, Tile, Part]
+) -> tuple[int, Step] | None:
+    """In one sum one slice of a tile meets several of the other operand's, and they no other of it.
+
+    The operand (0 is A), and where it was multiplied first. Two slices may be the halves of numbers of more bits.
+    """
+    alike = {pair: step for pair, step in known.items() if (pair[0], pair[2]) == (new[0], new[2])}
+    for operand, mine, others in ((0, 1, 3), (1, 3, 1)):
+        if {pair[mine] for pair in alike} == {new[mine]} and len({p[others] for p in (*alike, new)}) >= _FEW:
+            return operand, next(iter(alike.values()))
+    return None
 
 
 def _key(place: Place) -> Key:

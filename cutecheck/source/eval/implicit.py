@@ -78,6 +78,10 @@ def accepts(m: Machine, wanted: Value, value: Value, actual: Value, literal: boo
     if isinstance(value, TensorVal) and isinstance(wanted, ValueType) and isinstance(wanted.value, TensorVal):
         close = (value.space, value.dtype) == (wanted.value.space, wanted.value.dtype)
         return CONVERTED if close else None  # the keys of tensors name their run-time numbers
+    if isinstance(value, Object) and value.pointer is not None and isinstance(wanted, PtrType):
+        this = _pointer(m, wanted, value, PtrType(value.cls), False)  # `this` of an object in memory is the object
+        if this is not None:
+            return this
     if isinstance(value, (Object, TensorVal)) and not isinstance(wanted, Unknown):
         return BY_USER if isinstance(value, Object) and _converts_itself(m, value, wanted) else None
     if isinstance(wanted, ValueType):  # tags: std::true_type takes what derives from it

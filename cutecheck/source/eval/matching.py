@@ -19,6 +19,7 @@ from cutecheck.source.eval.tensor_types import alike
 from cutecheck.source.eval.types import is_type, same_type, type_key, type_of
 from cutecheck.source.eval.values import (
     ArrayType,
+    FuncSet,
     Object,
     Pack,
     PtrType,
@@ -27,6 +28,7 @@ from cutecheck.source.eval.values import (
     SubstitutionFailure,
     TemplateRef,
     Value,
+    ValueType,
 )
 
 _NOT_OF_NUMBERS = "is known of a scalar"
@@ -217,6 +219,8 @@ def match(
 
         return match_function(m, of, value, names, env)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "ptr":
+        if isinstance(pattern.inner, ir.Name) and _names_function(value):
+            return match(m, pattern.inner, value, names, env, around, strict)
         return isinstance(value, PtrType) and match(m, pattern.inner, value.inner, names, env, around, strict)
     if isinstance(pattern, ir.TypeMod) and pattern.kind == "array":
         return _match_array(m, pattern, value, names, env, strict)
@@ -245,6 +249,12 @@ def match(
         known = class_arguments.is_settled(wanted) and class_arguments.is_settled(value)
         return wanted is value if known or wanted.cls is not value.cls else None
     return same_type(wanted, value) or related(m, wanted, value)
+
+
+def _names_function(value: Value) -> bool:
+    """The type of one function, which stands for that of a pointer to it, too (``template <class K> f(K* kernel)``)."""
+    held = value.value if isinstance(value, ValueType) else value
+    return isinstance(held, FuncSet) and len(held.entries) == 1
 
 
 def _function(pattern: ir.TypeMod) -> ir.TypeMod | None:

@@ -134,7 +134,7 @@ def bind_parameters(
                 include(value, kwargs[ANY_NAME], span)
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
-        if isinstance(value, (Object, tuple, Closure)) and not stands:
+        if isinstance(value, (Object, tuple, Closure)) and not stands and not _is_this(p.type, value):
             if isinstance(value, Object) and p.type is not None and not is_auto(p.type) and not p.pack:
                 typed = m.eval(p.type, env)
                 if isinstance(typed, ClassInst):
@@ -151,6 +151,14 @@ def bind_parameters(
         if p.name:
             m.journal.set(env.vars, p.name, value)  # as everything that a loop may change
             observed.copied(m, cells[i] if i < len(cells) else None, value, env.vars, p.name)
+
+
+def _is_this(t: ir.Expr | None, value: Value) -> bool:
+    """``this``, given to a parameter that is a pointer: of an object that lies in memory it is the object itself."""
+    while isinstance(t, ir.TypeMod) and t.kind in ("const", "volatile"):
+        t = t.inner
+    in_memory = isinstance(value, Object) and value.pointer is not None
+    return in_memory and isinstance(t, ir.TypeMod) and t.kind == "ptr"
 
 
 def _converted(m: Machine, pattern: ir.Expr, values: list[Value], env: Env, span: Span) -> list[Value]:

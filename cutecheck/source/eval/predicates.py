@@ -5,14 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from cutecheck.facts import Bound, Unknown
+from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr
 from cutecheck.source.eval import asked_flags, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record import conditions
-from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
+from cutecheck.source.eval.repeatable import NUMBERS, changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import TensorVal, Value
+from cutecheck.source.eval.values import Scalar, TensorVal, Value
 
 _BOOL = ("bool", "Boolean")
 _AND, _OR = ("&&", "and", "&"), ("||", "or", "|")
@@ -92,7 +94,33 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
             return conjunction(m, node.args[0].value, env)
     if isinstance(node, ir.Cast):
         return conjunction(m, node.operand, env, holds)
+    if isinstance(node, ir.Call) and node.launch is None and m.dialect.by_value and all(
+        asks(m, a.value, env) for a in node.args
+    ):  # fmt: skip
+        found = _coordinates(m, node, env)  # which a function or closure of the program's is given
+        if found is not None:
+            mark = m.journal.mark()
+            with m.recorder.rehearsing(), m.budget.aside():
+                value = m.eval(node, env)
+            m.journal.undo(mark)  # once more than it is called
+            return by_value(m, value, found) if holds else ([], False)
     return [], False
+
+
+def by_value(m: Machine, value: Value, coordinates: tuple[Int, ...]) -> tuple[list[Bound], bool]:
+    """What comparisons of these coordinates a value consists of, and whether of no more than one."""
+    found: list[Bound] = []
+    for condition in conditions.stated(m, value, True):
+        step = {Rel.LT: 0, Rel.LE: 1}.get(condition.rel)
+        own = {v.name for c in coordinates for v in as_expr(c).variables()}
+        if step is not None and own & {v.name for v in condition.lhs.variables()}:
+            found.append(Bound(_number(condition.lhs), _number(ex.add(condition.rhs, ex.const(step))), coordinates))
+    number = value.value if isinstance(value, Scalar) else value
+    return found, len(found) == 1 and isinstance(number, Dyn) and conditions.is_comparison(number)
+
+
+def _number(e: Expr) -> Int:
+    return Dyn(e) if e.constant is None else e.constant
 
 
 def _flag(m: Machine, node: ir.Expr, env: Env) -> str | None:
@@ -158,7 +186,7 @@ def asks(m: Machine, node: ir.Expr, env: Env) -> bool:
     if isinstance(node, ir.Binary):
         return not is_assignment(node) and asks(m, node.left, env) and asks(m, node.right, env)
     if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name):
-        known = node.fn.ident in _ASKS or isinstance(m.eval(node.fn, env), TensorVal)
+        known = node.fn.ident in (*_ASKS, *NUMBERS) or isinstance(m.eval(node.fn, env), TensorVal)
         return known and all(asks(m, a.value, env) for a in node.args)
     return changes_nothing(node)
 

@@ -9,6 +9,9 @@ from cutecheck.source.eval import ir
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 
 _ASKS = frozenset({"get", "size", "min", "max"})  # of CuTe and CUDA
+NUMBERS = frozenset(  # types
+    {"int", "unsigned", "long", "float", "bool", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}
+)
 _RANKS = frozenset({"thread_rank", "meta_group_rank", "block_rank"})  # methods of cooperative groups
 _CONSTANT = re.compile(r"Int|C|_\d+")  # of CuTe
 
@@ -43,7 +46,9 @@ def changes_nothing(node: ir.Expr) -> bool:
         named = node.fn.ident if isinstance(node.fn, (ir.Name, ir.Scoped, ir.Attr)) else ""
         if isinstance(node.fn, ir.Attr):
             return named in _RANKS and not node.args and changes_nothing(node.fn.base)
-        return named in _ASKS and not node.launch and all(changes_nothing(a.value) for a in node.args)
+        if node.launch or named not in _ASKS | NUMBERS:
+            return False
+        return all(changes_nothing(a.value) for a in node.args)  # `int(x)` is a call of the type
     if isinstance(node, ir.Construct):
         return not node.args and _CONSTANT.fullmatch(getattr(node.type, "ident", "")) is not None
     return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))

@@ -137,6 +137,11 @@ LOADED = """__device__ float loaded(float const* p) {
 }
 """
 WRITTEN = {
+    "barriers_are_objects_that_say_where_they_are": (
+        ("own::init(shared(&raw), n)", "own::init(shared(this), n)"),
+        ("own::wait(shared(&raw), p)", "own::wait(shared(this), p)"),
+        ("uint32_t at() { return shared(&raw); }", "uint32_t at() { return shared(this); }"),
+    ),
     "a_part_is_loaded_by_assembly": (
         ("struct Shared {", "struct Shared { alignas(128) char all[24624]; };\nstruct Parts {"),
         ("Shared& s = *reinterpret_cast<Shared*>(memory);", "Parts& s = *reinterpret_cast<Parts*>(memory);"),

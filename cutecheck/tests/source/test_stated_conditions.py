@@ -13,7 +13,9 @@ __global__ void k(float* p, int lda) {
   Tensor r = make_tensor<float>(Layout<Shape<_8>>{});
   copy(g, r);
 }
-void launch(float* p, int lda) { k<<<1, 128>>>(p, lda); }
+void launch(float* p, int lda) { LAUNCH; }
+template <class K> void launch_it(K* kernel, float* p, int lda) { kernel<<<1, 128>>>(p, lda); }
+bool aligned(void const* q, int ld, int n) { return reinterpret_cast<uintptr_t>(q) % 16 == 0 && ld % n == 0; }
 bool can(int lda) { return lda % 8 == 0; }
 bool can_too(int lda) { bool ok = true; ok = ok && lda % 8 == 0; if (!ok) { printf("x"); } return ok; }
 bool can_three(int lda) { if (lda % 8 != 0) return false; if (lda < 0) return false; return true; }
@@ -32,6 +34,9 @@ void host(float* p, int lda, int n) { BODY }
 OWN = "struct Own { void exit(int) {} void run(float* p, int lda) { if (lda % 8) { exit(1); } launch(p, lda); } };\n"
 
 STATED = [
+    "if (!aligned(p, lda, 8)) return; launch(p, lda);",
+    "if (reinterpret_cast<uintptr_t>(p) % 16 != 0 || lda % 8 != 0) return; launch(p, lda);",
+    "if (lda % 8 == 0 && reinterpret_cast<uintptr_t>(p) % 16 == 0) launch(p, lda);",
     "if (lda % 8) { throw std::runtime_error(); } launch(p, lda);",
     "if (lda % 8) { printf(); exit(1); } launch(p, lda);",
     "CHECK(lda % 8 == 0); launch(p, lda);",
@@ -62,6 +67,9 @@ STATED = [
 ]
 
 NOT_STATED = [
+    "if (aligned(p, lda, 8)) return; launch(p, lda);",
+    "if (reinterpret_cast<uintptr_t>(p) % 16 == 0 || lda % 8 == 0) launch(p, lda);",
+    "if (reinterpret_cast<uintptr_t>(p) % 16 != 0 && lda % 8 != 0) return; launch(p, lda);",
     "lda % 8 == 0 || (launch(p, lda), true);",
     "lda % 8 ? launch(p, lda) : void();",
     "(n > 3 && lda % 8 == 0) ? void() : launch(p, lda);",
@@ -90,9 +98,21 @@ NOT_STATED = [
 ]
 
 
+PLAIN = "k<<<1, 128>>>(p, lda)"
+
+
+@pytest.mark.parametrize(
+    "how", ["launch_it(k, p, lda)", "launch_it(&k, p, lda)", "launch_it<void(float*, int)>(k, p, lda)"]
+)
+def test_the_kernel_is_a_pointer_to_what_is_deduced(tmp_path: Path, how: str) -> None:
+    test_what_is_stated_before_a_launch(tmp_path, "if (lda % 8) return; launch(p, lda);", True, how)
+    test_what_is_stated_before_a_launch(tmp_path, "launch(p, lda);", False, how)
+
+
 @pytest.mark.parametrize(("body", "states"), [*((b, True) for b in STATED), *((b, False) for b in NOT_STATED)])
-def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool) -> None:
+def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool, how: str = PLAIN) -> None:
     kernel = KERNEL.replace("#define", f"{OWN}#define") if "Own" in body else KERNEL
+    kernel = kernel.replace("LAUNCH", how)
     facts = run(tmp_path, kernel.replace("BODY", body))
     found = [{re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in facts.events]
     assert found

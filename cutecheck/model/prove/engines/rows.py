@@ -43,6 +43,8 @@ def _is_row(g: GmemSectors, offset: Expr, lanes: int) -> bool:
             continue
         if len(monomial) == 1 and _is_remainder(monomial[0], g.thread, lanes):
             inside += factor
+        elif lanes == _WARP and monomial == ex.var(g.thread, _domain(term, g.thread)).terms[0][0]:
+            inside += factor  # t is 32 (t / 32), the same for the whole warp, and t mod 32
         elif grain(term) * int(g.element_bits) % (_LINE * 8) or not all(_by_rows(a, g.thread, lanes) for a in monomial):
             return False
     return inside == elements

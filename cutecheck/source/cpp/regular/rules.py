@@ -40,6 +40,9 @@ def _padded(tokens: Tokens, length: int) -> Tokens:
     return Tokens([*tokens.texts, "", "", "", ""], [*tokens.starts, *[length] * 4], [*tokens.partner, *[-1] * 4])
 
 
+_SPACE = 32
+
+
 class Rules(Declarations):
     """One method a rewriting, called at the tokens that :data:`_RULES` names."""
 
@@ -63,8 +66,8 @@ class Rules(Declarations):
         """``a::b`` becomes one name."""
         texts = self.texts
         after = texts[at + 1]
-        if not wordy(after) or after in KEYWORDS or not self.tight(at + 1):
-            return
+        if not wordy(after) or after in KEYWORDS or not self.tight(at + 1) or self.buffer[self.starts[at]] == _SPACE:
+            return  # in what was blanked (`__cluster_dims__(Config::kCluster, 1, 1)`) nothing is written
         before = texts[at - 1] if at else ";"
         if wordy(before):
             tight = self.tight(at)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.tiled import TiledCopy
 from cutecheck.source.eval import (
     array_members,
     associated,
@@ -37,6 +39,8 @@ from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
+from cutecheck.source.eval.statements.branches import guard_of
+from cutecheck.source.eval.threads import differs
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -173,7 +177,18 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         if isinstance(value, (Unknown, Extern)) and isinstance(node.fn, ir.Attr):
             number = observed.asked(m, node, env)
             return value if number is None else number
+        if isinstance(node.fn, ir.Attr) and node.fn.ident == "with" and len(args) == len(node.args) == 1:
+            return _filled(m, value, node.args[0].value, args[0], env)
     return value
+
+
+def _filled(m: Machine, copy: Value, node: ir.Expr, cond: Value, env: Env) -> Value:
+    """``atom.with(row < rows)`` of a cp.async that fills with zeros: its copies are under the condition."""
+    atom = copy.atom if isinstance(copy, TiledCopy) else copy
+    if not isinstance(atom, CopyAtom) or not atom.op.endswith("_ZFILL") or m.dialect.truth(cond) is not None:
+        return copy
+    guard = guard_of(m, node, cond, env, differs(m, node, cond, env))
+    return m.recorder.asking(copy, guard)
 
 
 def _minds_kinds(fn: Value) -> bool:

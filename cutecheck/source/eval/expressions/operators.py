@@ -325,6 +325,8 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
         return _of_constants(m, left, right, other)
     if other is not None and other != is_and:
         return _of_constants(m, left, right, other)
+    if known is None and other is None and (half := _half_known(m, is_and, left, right)) is not None:
+        return half
     for v in (left, right):
         if isinstance(v, Unknown):
             return v
@@ -335,6 +337,18 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     if known is None and other is None:
         return _both_or_either(m, is_and, left, right)
     return of_shared("bool", node.op, left, right)
+
+
+def _half_known(m: Machine, both: bool, left: Value, right: Value) -> Scalar | None:
+    """``is_aligned(p) && lda % 8 == 0`` of the host: what is said of ``lda`` is kept, whatever the other side is."""
+    if not m.dialect.by_value or not m.recorder.on_host():
+        return None
+    sides = [v.value if isinstance(v, Scalar) else v for v in (left, right)]
+    open_sides = [i for i, n in enumerate(sides) if n is None or isinstance(n, Unknown)]
+    if len(open_sides) != 1 or not isinstance(sides[1 - open_sides[0]], Dyn):
+        return None
+    sides[open_sides[0]] = m.fresh("condition")
+    return _both_or_either(m, both, *sides)
 
 
 def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:

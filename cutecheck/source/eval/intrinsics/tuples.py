@@ -149,7 +149,12 @@ def any_coordinate(m: Machine, shape: Value) -> Value:
 @function("transform", tolerant=True)
 def _transform(c: Call) -> Value:
     """``transform(t, f)`` and ``transform(t, u, f)`` of tuples; of tensors it writes elements: not followed."""
+    from cutecheck.source.eval.intrinsics.lazy import flags
+
     *operands, f = c.args
+    lazy = flags(c)
+    if lazy is not None:
+        return lazy
     c.m.recorder.escape(c.m, [t for t in operands if isinstance(t, TensorVal)], c.span)
     if not operands or not all(isinstance(t, tuple) and len(t) == len(operands[0]) for t in operands):
         return unwalked(c, f, next((t for t in operands if isinstance(t, Unknown)), NOTHING))

@@ -51,7 +51,9 @@ class BufferRecorder(ReadingRecorder):
     ) -> TensorVal:
         """A tensor that owns its elements: registers, or tensor memory."""
         name = f"{space}@{span.line}:{span.column}"
-        if span.is_python and dtype is not None and dtype.name in _BOOL:
+        if not span.is_python:
+            name += self._called(of_results=True)
+        elif dtype is not None and dtype.name in _BOOL:
             name += self._called()
         replay = self.acts()
         if replay is not None and space == "rmem":
@@ -59,10 +61,16 @@ class BufferRecorder(ReadingRecorder):
         pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
         return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
 
-    def _called(self) -> str:
-        """Where the functions around were called, up to the kernel: a helper's predicates are each caller's own."""
+    def _called(self, of_results: bool = False) -> str:
+        """Where the functions around were called, up to the kernel: a helper's predicates are each caller's own.
+
+        ``of_results``: only up to the first that returns nothing. ``auto one = make_sums(mma), two = make_sums(mma);``
+        are two tensors; what a function keeps to itself is the same in each call.
+        """
         frame, places = self.frame, ""
         while frame is not None and frame.caller is not None and frame.caller.kernel == frame.kernel:
+            if of_results and (frame.function is None or not _gives_back(frame.function.body)):
+                break
             places += f"<{frame.called.line}:{frame.called.column}" if frame.called is not None else ""
             frame = frame.caller
         return places
@@ -195,3 +203,13 @@ class BufferRecorder(ReadingRecorder):
             )
             for b in self.buffers.values()
         )
+
+
+def _gives_back(body: object) -> bool:
+    """Whether a function ends with a return of something."""
+    at = body.get() if isinstance(body, ir.Lazy) else body
+    while isinstance(at, ir.Block) and at.body:
+        at = at.body[-1]
+    if isinstance(at, ir.If):
+        return _gives_back(at.then) or _gives_back(at.other)
+    return isinstance(at, ir.Return) and at.value is not None

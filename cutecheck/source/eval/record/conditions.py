@@ -134,6 +134,13 @@ def stated(m: Machine, value: Value, holds: bool) -> list[Condition]:
     return _compared(op, [Dyn(left), Dyn(right)])
 
 
+def is_comparison(number: Dyn) -> bool:
+    """One comparison, and nothing else."""
+    ((monomial, factor),) = number.expr.terms if len(number.expr.terms) == 1 else (((), 0),)
+    only = monomial[0] if factor == 1 and len(monomial) == 1 else None
+    return isinstance(only, Op) and only.kind == "opaque" and only.label in _LABELS
+
+
 def _is_index(variable: Var) -> bool:
     """The thread, the block, or a loop's index with known bounds."""
     return variable.name.startswith(_INDICES) or ("#" in variable.name and variable.domain.bounds()[1] is not None)

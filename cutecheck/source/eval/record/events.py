@@ -370,11 +370,13 @@ class EventRecorder(InstructionRecorder):
             reason = Unknown(f"more than {MOST_VARIANTS} calls with other operands at this place", c.span)
         known.add(variant)
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}:{variant}"
+        own = self._asking.get(id(tiled))
+        guards = tuple(self._guards) if own is None else (*self._guards, own)
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),
             self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
-            self.frame.symbol, self.arch, len(self._loops), tuple(self._guards), threads, reason,
+            self.frame.symbol, self.arch, len(self._loops), guards, threads, reason,
             tuple(self.hypotheses), self.clock, self._loops, block, self.frame.kernel,
             f"{self.frame.kernel}|{signals}" if signals else "",
         )  # fmt: skip

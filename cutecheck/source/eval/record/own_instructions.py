@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from copy import copy as shallow
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.facts import Span, TensorFact, Unknown
+from cutecheck.facts import Guard, Span, TensorFact, Unknown
 from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, MULTICAST, REMOTE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.dtype import dtype
@@ -24,6 +25,15 @@ _BYTE = dtype("uint8_t")
 
 class InstructionRecorder(LaunchRecorder):
     """What instructions do that are given addresses."""
+
+    def asking(self, copy: Value, guard: Guard) -> Value:
+        """A copy that moves its elements where a condition holds, and zeros elsewhere; known by its identity."""
+        key = (id(copy), repr(guard))
+        if key not in self._telling:
+            made = shallow(copy)
+            self._telling[key] = (copy, made)
+            self._asking[id(made)] = guard
+        return self._telling[key][1]
 
     def drained(self, span: Span, at: tuple[str, Expr], bytes_: Value) -> None:
         """An instruction of TMA's own name stores shared memory from here on; how much of it may not be known."""

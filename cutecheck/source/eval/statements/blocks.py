@@ -40,6 +40,7 @@ from cutecheck.source.eval.threads import answered, by_thread
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
+_REGISTERS = "rmem@"  # what tensors that own their registers are named by
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
 _IN_PARENTHESES = re.compile(r"return\s*\(")
 _PARENTHESISED = re.compile(r"=\s*\(")
@@ -105,6 +106,15 @@ def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
     return Done.NORMAL
 
 
+def _own_registers(m: Machine, decl: ir.Variable, value: TensorVal) -> TensorVal:
+    """``Accum one, two;`` of a type that ``decltype(partition_fragment_C(...))`` names: each has its own registers."""
+    nothing = decl.init is None or (isinstance(decl.init, ir.Construct) and not decl.init.args)
+    owned = value.pointer is not None and value.pointer.buffer.startswith(_REGISTERS) and value.offset == 0
+    if not m.dialect.by_value or not nothing or not owned or isinstance(value.layout, Unknown):
+        return value
+    return m.recorder.registers(m, value.layout, value.dtype, decl.span, value.provenance, value.source)
+
+
 @runs(ir.Local)
 def _local(m: Machine, node: ir.Local, env: Env) -> Done:
     decl = node.decl
@@ -152,7 +162,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             if isinstance(value, Object) and not decl.flags & _STAY and not stands:
                 env.hold(decl.name)
         if isinstance(value, TensorVal):
-            value = replace(value, name=decl.name)
+            value = replace(_own_registers(m, decl, value), name=decl.name)
         elif isinstance(value, (Object, ObjectPointer)) and m.dialect.by_value:
             named_bases.note(m, decl.name, decl.type, value, env, _only(decl))
         state = observed.state_kept(m, _only(decl), value, env) if not stands else None

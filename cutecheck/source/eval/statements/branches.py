@@ -50,11 +50,11 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if replay is not None and _leaves(node) and replay.goes_on(cond):
         return Done.NORMAL
     parts = differs(m, node.cond, cond, inner)
-    guard = _guard(m, node.cond, cond, inner, parts)
+    guard = guard_of(m, node.cond, cond, inner, parts)
     return _both(m, node.then, node.other, inner, guard, cond, parts, node.cond)
 
 
-def _guard(m: Machine, node: ir.Expr, cond: Value, env: Env, parts: bool) -> Guard:
+def guard_of(m: Machine, node: ir.Expr, cond: Value, env: Env, parts: bool) -> Guard:
     """A condition over what is run where it holds; ``parts``: threads may answer it differently."""
     bounds, complete = predicates.conjunction(m, node, env)
     changing = not parts and turns(m, node, cond, env)
@@ -167,7 +167,7 @@ def alternatives(
     mark = m.journal.mark()
     asked = node.cond if isinstance(node, ir.Select) else None
     own = by_thread(m, asked, cond, env)
-    guard = None if asked is None else _guard(m, asked, cond, env, varying)
+    guard = None if asked is None else guard_of(m, asked, cond, env, varying)
     with m.recorder.passed(m, asked, env, True, cond), _under(m, guard, own):
         a = _perhaps_raised(m, first, node.span)
     after_first = written(m, mark) if m.journal.mark() != mark else {}
@@ -195,7 +195,7 @@ def perhaps(
     mark = m.journal.mark()
     own = by_thread(m, asked, cond, env)
     holds = node.op in ("&&", "and")
-    guard = None if asked is None else _guard(m, asked, cond, env, differs(m, asked, cond, env))
+    guard = None if asked is None else guard_of(m, asked, cond, env, differs(m, asked, cond, env))
     guard = guard if guard is None or holds else _opposite(m, guard, asked, cond, env)
     with m.recorder.passed(m, asked, env, holds, cond), _under(m, guard, own):
         value = _perhaps_raised(m, run, node.span)

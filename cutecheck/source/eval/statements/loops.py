@@ -92,7 +92,8 @@ def range_length(value: range) -> int:
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
-    if replay is not None and not replay.walks(node):
+    walked = replay is not None and (replay.walks(node) or runs_once(node))
+    if replay is not None and not walked:
         registers = touches.registers(node, env)
         touches.named(replay, node, env)
         done = None if quiet or registers else counted(m, node, env)
@@ -100,11 +101,11 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
             return done
         replay.passed_over(node.span, registers)
         first_pass(m, node, env)
-    if quiet and m.recorder.rehearsal and (replay is None or not replay.walks(node)):
+    if quiet and m.recorder.rehearsal and not walked:
         return Done.NORMAL
     clock, elements = m.recorder.clock, m.recorder.single_elements
     inner = Env(env, "block") if m.dialect.block_scope else env
-    passed = replay is not None and not replay.walks(node) and id(node) in m.recorder.elementary
+    passed = replay is not None and not walked and id(node) in m.recorder.elementary
     with partly(replay) if replay is not None and passed else nullcontext():
         done = _in_frame(m, node, env, inner, quiet)
     if inner is not env:

@@ -79,6 +79,17 @@ def test_lanes_that_are_apart_are_not_claimed() -> None:
     assert not rows.coalesced(g, g.offset, []) and not rows.enumerated(g, {})
 
 
+@pytest.mark.parametrize(("bits", "claimed"), [(32, True), (8, True), (4, False)])
+def test_a_warp_whose_lanes_follow_one_another(bits: int, claimed: bool) -> None:
+    """``k * m + t``, from wherever: 32 lanes are whole sectors and at most one more."""
+    places = ex.add(ex.mul(ex.var("s", Domain(0)), ex.var("h", Domain(1))), T)
+    g = GmemSectors(Bits(bits), Bits(bits), places, THREADS, thread="threadIdx.x")
+    assert rows.coalesced(g, places, []) is claimed
+    assert not claimed or not worst(g)
+    apart = ex.add(places, ex.mul(ex.op("mod", T, ex.const(16)), ex.const(64)))
+    assert not rows.coalesced(GmemSectors(Bits(bits), Bits(bits), apart, THREADS, thread="threadIdx.x"), apart, [])
+
+
 def test_the_engines_prove_it_together() -> None:
     outcome = prove(make_obligation(payload(8, 64, 16, 64)))
     assert outcome.verdict is Verdict.PROVED

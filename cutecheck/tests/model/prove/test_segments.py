@@ -44,3 +44,15 @@ def test_vectors_of_other_widths_have_no_cost() -> None:
     narrow = BankAccess("cp.async.ca", 16, 64, shared.offset, 128)
     with pytest.raises(NoCostError, match="16 bytes"):
         cg_cost(narrow, source)
+
+
+def test_a_divisor_that_is_a_quotient_is_not_0() -> None:
+    """``split * (k / (n / 64))``: of the smallest n the quotient is 0."""
+    shared, source = copy(8, 64)
+    n, k, split = (ex.var(name, ex.Domain(0)) for name in ("n", "k", "split"))
+    start = ex.mul(split, ex.op("div", k, ex.op("div", n, ex.const(64))))
+    moved = GmemSectors(16, 128, ex.add(source.offset, start), 128, source.rest)
+    assert cg_cost(shared, moved).segments == 1
+    never = ex.op("div", k, ex.op("div", ex.var("n", ex.Domain(0, 63)), ex.const(64)))
+    with pytest.raises(NoCostError, match="not known"):
+        cg_cost(shared, GmemSectors(16, 128, ex.add(source.offset, never), 128, source.rest))

@@ -44,6 +44,8 @@ UNREADABLE = {
     "operator as a statement": "struct S { S operator++(int) { S s{*this}; operator++(); return s; } };",
     "attribute on a lambda": "void f() { auto g = [&] (int i) __attribute__((always_inline)) { return i; }; }",
     "maxnreg": "__maxnreg__(128) __global__ void k(int* p) {}",
+    "cluster of a class": "__global__ void __launch_bounds__(C::n) __cluster_dims__(C::m, 1, 1) k() {}",
+    "cluster first": "__global__ void __cluster_dims__(ns::C<2>::m, 1, 1) __launch_bounds__(D::n) k() {}",
     "launch bounds of three": "__global__ void __launch_bounds__(T::n * 2, f<1, 2>(3), 1) k(P p) {}",
     "__align__": "template <> struct __align__(16) A<16> {};",
     "static assertion macro": 'struct S { CUTE_STATIC_ASSERT_V(size<0>(L{}) == size(M{}), "no"); };',
