@@ -66,3 +66,33 @@ def test_what_a_function_compares(tmp_path: Path, way: str, rows: str, found: li
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
     assert not report.failures and not report.errors
     assert [f.code for f in report.findings if f.severity == "error"] == found
+
+
+WHOLE = """#include <cute/tensor.hpp>
+using namespace cute;
+template <class In, class Out>
+__global__ void moved(In in, Out out) {
+  auto extents = shape(in);
+  Tensor inside = cute::lazy::transform(make_identity_tensor(extents), [&](auto x) { return elem_less(x, LIMIT); });
+  auto block = make_coord(blockIdx.x, blockIdx.y);
+  Tensor from = local_partition(local_tile(in, Shape<_64, _32>{}, block), Layout<Shape<_32, _4>>{}, threadIdx.x);
+  Tensor to = local_partition(local_tile(out, Shape<_64, _32>{}, block), Layout<Shape<_32, _4>>{}, threadIdx.x);
+  Tensor asked = local_partition(local_tile(inside, Shape<_64, _32>{}, block), Layout<Shape<_32, _4>>{}, threadIdx.x);
+  Tensor held = make_fragment_like(from);
+  copy_if(asked, from, held);
+  copy_if(asked, held, to);
+}
+void run(float const* in, float* out, int m, int n) {
+  Tensor a = make_tensor(make_gmem_ptr(in), make_shape(m, n), make_stride(_1{}, m));
+  Tensor b = make_tensor(make_gmem_ptr(out), make_shape(m, n), make_stride(_1{}, m));
+  moved<<<dim3(ceil_div(m, 64), ceil_div(n, 32)), 128>>>(a, b);
+}
+"""
+
+
+def test_a_lazy_tensor_of_the_whole_problem_is_written_where_it_is_made(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(WHOLE.replace("LIMIT", "extents"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert not report.failures and not report.errors
+    assert [f.code for f in report.findings if f.severity == "error"] == []
+    assert len(report.facts.events) == 2

@@ -39,6 +39,10 @@ def flags(c: Call) -> Value | None:
         at_one = element if isinstance(element, (int, Dyn, Sym)) else None
         c.m.recorder.predicate(c.m, made.pointer.buffer, c.span, tuple(bounds), complete, at_one)
         asked_flags.assigned(c.m, made.pointer.buffer, c.span, at, bounds, complete)
+        c.m.recorder.sets(made)
+        replay = c.m.recorder.acts()
+        if replay is not None:
+            replay.touched(made.pointer.buffer, made.space)
     return made
 
 
