@@ -344,7 +344,7 @@ def _half_known(m: Machine, both: bool, left: Value, right: Value) -> Scalar | N
     if not m.dialect.by_value or not m.recorder.on_host():
         return None
     sides = [v.value if isinstance(v, Scalar) else v for v in (left, right)]
-    open_sides = [i for i, n in enumerate(sides) if n is None or isinstance(n, Unknown)]
+    open_sides = [i for i, n in enumerate(sides) if n is None]  # a number that is not followed, nothing that fails
     if len(open_sides) != 1 or not isinstance(sides[1 - open_sides[0]], Dyn):
         return None
     sides[open_sides[0]] = m.fresh("condition")
