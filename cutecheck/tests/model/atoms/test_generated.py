@@ -1,12 +1,13 @@
 """The committed table against CuTe: a sample of specialisations is compiled and printed again."""
 
 import random
+import re
 from pathlib import Path
 
 import pytest
 
 from cutecheck.exec.headers import NoHeaders, find_headers
-from cutecheck.model.atoms import UnknownAtomError, atom_names, atom_record, cutlass_version, is_mma_op, mma_op
+from cutecheck.model.atoms import UnknownAtomError, atom_names, atom_record, cutlass_version, is_mma_op, mma_op, table
 from cutecheck.model.atoms.table import argument_text, guard_targets
 from cutecheck.model.version import using_cute
 from cutecheck.source.cpp.defines import predefined
@@ -123,3 +124,12 @@ def test_switches_are_those_of_the_architecture(
     with using_cute(version):
         assert [t for t in on if predefined(name, t) is None] == []
         assert [t for t in off if predefined(name, t) is not None] == []
+
+
+@pytest.mark.parametrize("version", ["4.7", "4.4", "4.1", "4.0"])
+def test_targets_of_switches_are_names_of_architectures(version: str) -> None:
+    lines = (Path(table.__file__).parent / "data" / "guards.tsv").read_text().splitlines()
+    with using_cute(version):
+        named = {target for line in lines for target in guard_targets(line.split("\t")[0]) or ()}
+    assert len(named) > 10
+    assert [n for n in named if re.fullmatch(r"sm_\d+[af]?", n) is None] == []
