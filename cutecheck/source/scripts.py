@@ -25,7 +25,7 @@ from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import can_fork
 from cutecheck.timing import phase
 
-_BOUND = ""  # no name of a file: bindings that are given by hand
+_BOUND = "\0"  # in no name of a file: before those whose bindings, which are given by hand, are run
 _WORTH = 4  # files for which more processes are worth their start
 
 
@@ -60,7 +60,7 @@ def run(
             for part in parts:
                 absorb(part, out)
             step()
-    for part in _kept(recall, _BOUND, work.bound):
+    for part in _kept(recall, _BOUND.join(["", *wanted]), work.bound):  # each of them may have a binding in a comment
         absorb(part, out)
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:

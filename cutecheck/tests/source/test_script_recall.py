@@ -139,3 +139,17 @@ def test_what_another_file_read_first_is_read_by_this_one_too(project: Path, ran
     warm = facts(project, store)
     assert ran == ["driver1.py", "driver2.py", "lib/kernel.py"]
     assert warm == facts(project, None)
+
+
+def test_a_binding_in_a_file_that_named_nothing_of_cute_before_is_seen(project: Path) -> None:
+    store = open_store(str(project / "cache"))
+    late = project / "src" / "late.py"
+    late.write_text("N = 1\n")
+    facts(project, store)
+    late.write_text(
+        "import cutlass\nimport cutlass.cute as cute\n\n# cutecheck: instantiate bound(rows=16)\n"
+        "@cute.jit\ndef bound(rows: cutlass.Constexpr):\n    cute.make_layout((rows, 4))\n"
+    )
+    cold = facts(project, None)
+    assert "(16,4):(1,16)" in repr(cold)
+    assert facts(project, store) == cold
