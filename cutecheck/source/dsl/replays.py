@@ -138,8 +138,7 @@ def _run(
         recorder.replaying = m.dialect.replaying = None
         m.breaks, m.continues, m.attempts, m.loop = kept
         recorder.cut = cut
-        running.cost = m.budget.used - used
-        m.budget.used = m.budget.next_check = used
+        running.cost = m.budget.rewind(used)
     return running, complete
 
 

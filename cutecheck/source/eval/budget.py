@@ -96,12 +96,25 @@ class Budget:
 
     @contextmanager
     def in_kernel(self) -> Iterator[None]:
-        """A kernel may take more steps that come to nothing than its host code."""
+        """A kernel may take more steps that come to nothing than its host code, which they count for as much less."""
         before, self.patience = self.patience, _IN_KERNELS
+        started = self._spent()
         try:
             yield
         finally:
             self.patience = before
+            if before < _IN_KERNELS:
+                self._since += self._surplus(max(started, self._since))
+                self._new_since += self._surplus(max(started, self._new_since))
+
+    def _spent(self) -> int:
+        """Steps that leave facts or could have."""
+        return (self.used if self._aside is None else self._aside) - self._quiet
+
+    def _surplus(self, since: int) -> int:
+        """Of a kernel's steps that came to nothing, those which its host code is not charged with."""
+        idle = max(self._spent() - since, 0)
+        return idle - idle // _IN_KERNELS
 
     def forgive(self) -> None:
         """Roots to come are not the kind of those that found nothing."""
@@ -117,6 +130,14 @@ class Budget:
             if outer is None:
                 self._quiet += self.used - self._aside
             self._aside = outer
+
+    def rewind(self, used: int) -> int:
+        """What was done aside since so many steps were used is not charged; returns the steps that it took."""
+        cost = self.used - used
+        self.used = self.next_check = used
+        if self._aside is None:
+            self._quiet -= cost
+        return cost
 
     def may_compute(self) -> bool:
         """Loops that only compute are not yet most of what the root may do without a fact."""
@@ -204,7 +225,7 @@ class Budget:
             self._since = self._new_since = self.used - self._quiet
 
     def _idle_steps(self, since: int) -> int:
-        return (self.used if self._aside is None else self._aside) - self._quiet - since
+        return self._spent() - since
 
     def check(self) -> None:
         """Raises BudgetExceeded when steps or time are used up."""

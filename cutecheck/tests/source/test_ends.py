@@ -99,3 +99,26 @@ def test_a_loop_that_prints_is_not_run_exactly_in_a_constexpr_function_either(tm
     found = facts(tmp_path, text, Limits(idle_steps=9_000))
     assert not found.errors
     assert sizes(found) == {"copies<6>"}
+
+
+def test_a_kernel_that_computes_for_long_after_its_copies_does_not_end_its_host(tmp_path: Path) -> None:
+    after = "int s = 0; " + " ".join(f"{LONG} s += p[s];" for _ in range(44)) + " p[0] = s;"
+    text = "template <class T> __global__ void computes(T* p) { auto r = make_tensor<T>(Int<8>{});\n"
+    text += f"  copy(make_tensor(make_gmem_ptr(p), Layout<Int<8>>{{}}), r); {after} }}\n"
+    text += "template <class T> void host(T* p) { computes<T><<<1, 64>>>(p); int s = 1;\n"
+    text += "  MORE copies<4><<<1, 32>>>(nullptr); }\n"
+    limits = Limits(idle_steps=9_000)
+    found = facts(tmp_path, text.replace("MORE", 2 * LONG), limits)
+    assert not found.errors
+    assert sizes(found) == {"copies<4>"}
+    assert facts(tmp_path, text.replace("MORE", 30 * LONG), limits).errors  # host code's own steps count in full
+
+
+def test_what_is_run_pass_by_pass_leaves_nothing_to_host_code(tmp_path: Path) -> None:
+    after = "int s = 0; " + " ".join(f"{LONG} s += p[s];" for _ in range(14)) + " p[0] = s;"
+    text = "template <int N> __global__ void computes(float* p) { auto r = make_tensor<float>(Int<N>{});\n"
+    text += f"  copy(make_tensor(make_gmem_ptr(p), Layout<Int<N>>{{}}), r); {after} }}\n"
+    text += f"int main() {{ computes<8><<<1, 64>>>(nullptr); int s = 1; {8 * LONG} copies<4><<<1, 32>>>(nullptr); }}\n"
+    found = facts(tmp_path, text, Limits(idle_steps=4_000))
+    assert found.errors
+    assert sizes(found) == {"computes<8>"}
