@@ -16,6 +16,7 @@ from cutecheck.model.layout import IntTuple, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.tiled.fragments import make_fragment
 from cutecheck.model.units import Bits
+from cutecheck.model.version import REFERENCE, cute_version
 from cutecheck.source.eval.intrinsics.atoms import copy_atom, mma_atom
 from cutecheck.source.eval.intrinsics.layouts import under_pointer
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of, type_maker
@@ -50,8 +51,21 @@ def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
     # up to 3.3 this is right, and today it does not compile
     if isinstance(permutation, Layout) and alg.rank(permutation) == 3:
-        raise Unsupported("a layout of values for M, N and K, as TiledMMA takes before CUTLASS 3.4: not modelled")
+        return _of_value_layout(atom, layout, permutation)
     return _decided(tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,)))
+
+
+def _of_value_layout(atom: Any, layout: Any, values: Layout) -> TiledMMA:
+    """``TiledMMA<Atom, AtomLayoutMNK, ValLayoutMNK>`` of CUTLASS before 3.4.
+
+    Only the sizes of ``ValLayoutMNK`` count there: its ``TiledShape_MNK`` is the extent of the atoms times them
+    (``cute/atom/mma_atom.hpp`` of 3.0 to 3.3), as it is of a permutation of just these sizes since.
+    """
+    if cute_version() != REFERENCE:  # one that was named, or read from headers
+        raise Unsupported("a layout of values for M, N and K: TiledMMA takes none since CUTLASS 3.4")
+    plain = _decided(tiled.TiledMMA(atom, layout, (X, X, X)))
+    sizes = tuple(plain.atoms_extent(i) * alg.size(values, i) for i in range(3))
+    return tiled.TiledMMA(atom, layout, sizes)
 
 
 def _decided(mma: TiledMMA) -> TiledMMA:
