@@ -21,6 +21,7 @@ from cutecheck.rules.base import Context, Contract
 _DECLARED = re.compile(r"sym\d+")  # a symbol of the DSL
 _HOLDS = (Verdict.PROVED, Verdict.ASSUMED)
 _UNDECIDED = "fails for some values of what the source leaves open; whether it holds for all multiples of"
+_TYPE = (1 << 31) - 1  # the width of the narrowest range that may be that of a type
 _LARGEST = 1 << 16  # number that a quotient is of
 _INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
@@ -32,9 +33,11 @@ def open_variables(*values: object) -> list[Var]:
 
 
 def _bounded(variable: Var) -> bool:
-    """Every value of the range is taken: a loop with static bounds."""
+    """Every value of the range is taken: a loop with static bounds; not the range of a type, nor what memory holds."""
     lo, hi = variable.domain.bounds()
-    return lo is not None and hi is not None and ("#" in variable.name or per_thread(variable.name))
+    if lo is None or hi is None or (hi - lo >= _TYPE and not variable.domain.values) or variable.name.startswith("*"):
+        return False
+    return "#" in variable.name or per_thread(variable.name)
 
 
 def opaque_terms(*values: object) -> list[str]:

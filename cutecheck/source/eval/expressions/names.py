@@ -170,6 +170,8 @@ def _name(m: Machine, node: ir.Name, env: Env) -> Value:
         value = value.items[0]
     elif type(value) is Elements and m.whole is not node:
         return leaks.decayed(m, places.named(m, node.ident, env), node.span)
+    elif isinstance(value, (Pointer, Unknown)) and (place := m.recorder.single(node.ident, env)) is not None:
+        return intrinsics.dereference(m, place, node.span)  # what a `__shared__` number holds
     if node.ident in CONFIG_NAMES:
         m.recorder.used(m, node.ident, node.span, value)
     return value

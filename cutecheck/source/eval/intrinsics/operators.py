@@ -88,7 +88,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
     if isinstance(base, Pointer):
         if isinstance(base.type, ArrayType) and args:
             element = element_of(m, base, args[0], span)
-            own = isinstance(base.type.inner, (ScalarType, PtrType, ValueType)) and base.space != "smem"
+            own = isinstance(base.type.inner, (ScalarType, PtrType, ValueType))
             return dereference(m, element, span) if own or isinstance(base.type.inner, ClassInst) else element
         element = (
             element_of(m, base, args[0], span)

@@ -126,7 +126,7 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
             return _either_sum(m, name, first, other, domain, span, True)
         return Dyn(ex.add(other, ex.mul(some(m, name, Domain(0, 1), True).expr, ex.sub(first, other))))
     domain = hull(as_expr(a), as_expr(b))
-    open_ = domain == ex.ANY and not isinstance(a, int) and not isinstance(b, int) and not _strangers(m, a, b)
+    open_ = _says_nothing(domain) and not isinstance(a, int) and not isinstance(b, int) and not _strangers(m, a, b)
     if varies(a) or varies(b) or open_:
         first, other = as_expr(a), as_expr(b)
         if not varies(a):
@@ -146,6 +146,13 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
     return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+
+
+def _says_nothing(domain: Domain) -> bool:
+    """Whether a range is that of a type of 32 bits or more."""
+    if domain.lo is None or domain.hi is None:
+        return domain == ex.ANY
+    return domain.step == 1 and domain.hi - domain.lo >= LARGE
 
 
 def _either(m: Machine, name: str, values: tuple[Expr, Expr], domain: Domain, span: Span) -> Dyn:
