@@ -70,6 +70,7 @@ class _Run:
         self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
         self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
+        self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
         self.fenced = -1  # the last fence between the proxies
@@ -279,7 +280,7 @@ class _Run:
         go_on = self._goes_on(first) and self._goes_on(second)
         if before is not None and go_on:
             self.wrong.append(Fault("twice", step, a, before, first.number))
-        elif go_on and any((x[0] == one) != (x[2] == other) for x in known):
+        elif go_on and any((x[0] == one) != (x[2] == other) and self.made[id(s)] < self.barrier for x, s in known.items()):
             self.wrong.append(Fault("mixed", step, a, second.step, first.number))
         elif self.trusts and (self._stays(known, (one, low), (other, high), first, second)):
             self.wrong.append(Fault("stale", step, b, second.step, second.number))
@@ -287,7 +288,7 @@ class _Run:
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
         elif self.trusts and (alone := _one_slice(known, (one, low, other, high))) is not None:
             self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
-        known.setdefault((one, low, other, high), step)
+        self.made[id(known.setdefault((one, low, other, high), step))] = at
 
     def _stays(
         self, known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part], old: tuple[Tile, Part],

@@ -1,0 +1,48 @@
+"""Operands that stay in shared memory because their matrix is one tile."""
+
+from __future__ import annotations
+
+from cutecheck.facts import Call, Event, TensorFact, Unknown
+from cutecheck.model.algebra import get, rank, size
+from cutecheck.model.ints import CuteError, UndecidedError, known_value
+from cutecheck.model.layout import AnyLayout
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.faults import Fault
+
+
+def one_tile(fault: Fault, call: Call, context: Context) -> bool:
+    """Whether the copy that fills what stays brings all of a matrix, which is no longer along K than other tiles are.
+
+    A matrix of several tiles along K, all of which are in shared memory at a time, has more than one.
+    """
+    if fault.other is None:
+        return False
+    copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (call.kernel, call.arch, "copy")]
+    stays = [e for e in copies if e.span == fault.other.span and len(e.operands) > 1]
+    others = [e.operands[1] for e in copies if e not in stays and len(e.operands) > 1 and e.operands[1].space == "smem"]
+    known = [depth for t in others if (depth := _extent(t, 1)) is not None]
+    return bool(stays and known) and all(
+        _is_whole(e) and (depth := _extent(e.operands[1], 1)) is not None and depth <= max(known) for e in stays
+    )
+
+
+def _is_whole(copy: Event) -> bool:
+    """All threads together copy as many elements as the matrix has."""
+    source, threads = copy.operands[0], None if copy.threads is None else known_value(copy.threads)
+    whole, mine = _size(source.root_layout), _size(source.layout)
+    return None not in (whole, mine, threads) and (mine or 0) * (threads or 0) >= (whole or 0)
+
+
+def _size(layout: AnyLayout | Unknown | None) -> int | None:
+    try:
+        return None if layout is None or isinstance(layout, Unknown) else known_value(size(layout))
+    except (CuteError, UndecidedError):
+        return None
+
+
+def _extent(tensor: TensorFact, mode: int) -> int | None:
+    root = tensor.root_layout
+    try:
+        return known_value(size(get(root, mode))) if root is not None and rank(root) > mode else None
+    except (CuteError, UndecidedError):
+        return None
