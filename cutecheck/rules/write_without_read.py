@@ -10,8 +10,8 @@ from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.derive.room import takes_no_more
+from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.read_without_write import _EXAMPLE
 
 # which of its steps a caller needs is its own affair

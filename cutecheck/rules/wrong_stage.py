@@ -140,8 +140,10 @@ class StageNeverChanges(Replayed):
             return
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """An operand that is one tile as a whole can but stay: a matrix that all tiles of the other are summed up by."""
-        return (fault.kind == "stale" and one_tile(fault, call, context)) or super()._is_said(fault, call, context)
+        """A matrix that is one tile can but stay, and all tiles of the other operand are summed up by it."""
+        return (fault.kind in ("stale", "mixed") and one_tile(fault, call, context)) or super()._is_said(
+            fault, call, context
+        )
 
     def _first(self, event: Event, writes: list[Use]) -> bool:
         return min((w for w, _ in writes), key=lambda w: w.order) is event

@@ -137,7 +137,9 @@ def _in_other_order(asked: Sequence[Predicate], part: Guarded) -> list[Predicate
     if sorted(order) != list(modes) or sorted(order.values()) != list(modes) or all(order[d] == d for d in modes):
         return []
     return [
-        replace(p, bounds=tuple(replace(b, coordinates=tuple(b.coordinates[order[d]] for d in modes)) for b in p.bounds))
+        replace(
+            p, bounds=tuple(replace(b, coordinates=tuple(b.coordinates[order[d]] for d in modes)) for b in p.bounds)
+        )
         for p in asked
     ]
 

@@ -280,7 +280,9 @@ class _Run:
         go_on = self._goes_on(first) and self._goes_on(second)
         if before is not None and go_on:
             self.wrong.append(Fault("twice", step, a, before, first.number))
-        elif go_on and any((x[0] == one) != (x[2] == other) and self.made[id(s)] < self.barrier for x, s in known.items()):
+        elif go_on and any(
+            (x[0] == one) != (x[2] == other) and self.made[id(s)] < self.barrier for x, s in known.items()
+        ):
             self.wrong.append(Fault("mixed", step, a, second.step, first.number))
         elif self.trusts and (self._stays(known, (one, low), (other, high), first, second)):
             self.wrong.append(Fault("stale", step, b, second.step, second.number))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Call, Event, TensorFact, Unknown
+from cutecheck.facts import Call, Event, Span, TensorFact, Unknown
 from cutecheck.model.algebra import get, rank, size
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout
@@ -11,14 +11,22 @@ from cutecheck.rules.derive.faults import Fault
 
 
 def one_tile(fault: Fault, call: Call, context: Context) -> bool:
-    """Whether the copy that fills what stays brings all of a matrix, which is no longer along K than other tiles are.
+    """Whether the copy that fills what stays (or is multiplied with several tiles: one of the two operands) brings all
+    of a matrix, which is no longer along K than other tiles are.
 
     A matrix of several tiles along K, all of which are in shared memory at a time, has more than one.
     """
-    if fault.other is None:
-        return False
-    copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (call.kernel, call.arch, "copy")]
-    stays = [e for e in copies if e.span == fault.other.span and len(e.operands) > 1]
+    if fault.kind == "mixed":
+        copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (call.kernel, call.arch, "copy")]
+        loads = {e.span for e in copies if e.operands[-1].space == "smem" and e.operands[0].space == "gmem"}
+        return any(loads_one_tile(at, call, context) for at in loads)
+    return fault.other is not None and loads_one_tile(fault.other.span, call, context)
+
+
+def loads_one_tile(at: Span, of: Call | Event, context: Context) -> bool:
+    """So it is of the copy at a place of a kernel."""
+    copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (of.kernel, of.arch, "copy")]
+    stays = [e for e in copies if e.span == at and len(e.operands) > 1]
     others = [e.operands[1] for e in copies if e not in stays and len(e.operands) > 1 and e.operands[1].space == "smem"]
     known = [depth for t in others if (depth := _extent(t, 1)) is not None]
     return bool(stays and known) and all(

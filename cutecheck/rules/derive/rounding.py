@@ -16,6 +16,8 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
 
+_ASKS = re.compile(r"%|\*.*[!=]=|[!=]=.*\*")  # m % 64 == 0, tiles * 64 != m
+
 
 @record(frozen=True, slots=True)
 class RoundedDown:
@@ -137,5 +139,5 @@ def _asked(event: Event, launches: list[Launch], extent: Expr) -> bool:
     names = {v.name for v in extent.variables()}
     conditions = [h.condition for h in event.hypotheses]
     asked = [g for x in launches for g in x.guards] + [g for g in event.guards if g.host]
-    texts = [*(g.text for g in asked if "%" in g.text), *(str(c) for c in conditions if "%" in str(c))]
+    texts = [*(g.text for g in asked if _ASKS.search(g.text)), *(str(c) for c in conditions if "%" in str(c))]
     return any(name in text for name in names for text in texts)

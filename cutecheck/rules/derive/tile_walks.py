@@ -215,6 +215,8 @@ def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     if not isinstance(target, (int, Dyn)) or not all(map(same_in_all_blocks, inner(event.guards))):
         return None
     copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")]
+    if any(c.operands[0].buffer == event.operands[1].buffer for c in copies):
+        return None  # blocks may add to it, one after the other
     sources = _brought([(event, event.operands[0])], [c for c in copies if len(c.operands) > 1])
     names = {v.name for v in as_expr(target).variables()}
     root = event.operands[1].root_layout

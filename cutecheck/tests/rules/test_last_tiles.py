@@ -50,6 +50,7 @@ RIGHT = [
     "if (m % 64 == 0) guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "assert(m % 64 == 0); guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "if (m % 64 != 0) throw 1; guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
+    "int t = m / 64; if (t * 64 != m) return; guarded<<<dim3(t, n / 32), 128>>>(a, b, m, n);",
     "predicated<<<dim3(4 * m, n / 32), 128>>>(a, b, 256 * m, n);",
     "guarded<<<dim3((m + 63) / 64, n / 32), 128>>>(a, b, m, n); guarded<<<dim3(m / 64, 1), 128>>>(a, b, m, n);",
     "whole<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",

@@ -119,7 +119,9 @@ def test_columns_that_pad_the_product(tmp_path: Path, columns: str, found: int) 
     text = KERNEL.replace("Shape<_128, _128>{}", f"Shape<_128, {columns}>{{}}").replace(
         "acc = thr.make_fragment_C(tC);", "acc = partition_fragment_C(Mma{}, Shape<_128, _128>{});"
     )
-    (tmp_path / "k.cu").write_text(text.replace("STORE", "for (int j = 0; j < 4; ++j) copy(acc(_, _, j), tC(_, _, j));"))
+    (tmp_path / "k.cu").write_text(
+        text.replace("STORE", "for (int j = 0; j < 4; ++j) copy(acc(_, _, j), tC(_, _, j));")
+    )
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT222",)))
     assert not report.failures
     assert len(report.findings) == found

@@ -100,11 +100,15 @@ def test_tiles_that_stay_from_the_pass_before(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "again", ["", "thr.partition_D(sA)); copy(Load{}, thr.partition_S(gB TAKEN), thr.partition_D(sB));"]
+)
+@pytest.mark.parametrize(
     ("of_b", "taken", "found"),
     [
         ("Shape<_64, _64>{}, Stride<_64, _1>{}", "", []),
         ("make_shape(_64{}, _64{}, tiles), make_stride(_64{}, _1{}, _4096{})", "(_, _, 0)", ["CUT218"]),
     ],
 )
-def test_a_matrix_of_one_tile_stays(tmp_path: Path, of_b: str, taken: str, found: list[str]) -> None:
-    assert _found(tmp_path, STAYS.replace("OF_B", of_b).replace(" TAKEN", taken)) == found
+def test_a_matrix_of_one_tile_stays(tmp_path: Path, again: str, of_b: str, taken: str, found: list[str]) -> None:
+    text = STAYS.replace("thr.partition_D(sA));", again or "thr.partition_D(sA));")
+    assert _found(tmp_path, text.replace("OF_B", of_b).replace(" TAKEN", taken)) == found

@@ -9,8 +9,8 @@ from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import PREAMBLE
 
 KERNEL = """
-using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_8, _16>, Stride<_16, _1>>{},
-    Layout<Shape<_1, _1>>{}));
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
+    Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _1>>{}));
 __global__ void __launch_bounds__(128) move(float const* A, float* C, int m, int k) {
   Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(k, _1{}));
   Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, k), make_stride(k, _1{}));
