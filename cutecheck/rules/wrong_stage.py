@@ -18,7 +18,7 @@ from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.lone_tiles import lone
 from cutecheck.rules.derive.protocol import cut_short
-from cutecheck.rules.derive.resident import one_tile
+from cutecheck.rules.derive.resident import one_tile, read_in_some_passes
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
 from cutecheck.rules.replayed import Replayed
 
@@ -140,10 +140,12 @@ class StageNeverChanges(Replayed):
             return
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
-        """A matrix that is one tile can but stay, and all tiles of the other operand are summed up by it."""
-        return (fault.kind in ("stale", "mixed") and one_tile(fault, call, context)) or super()._is_said(
-            fault, call, context
+        """A matrix that is one tile can but stay, and all tiles of the other operand are summed up by it; and tiles may
+        be loaded ahead, and then left out as a condition of the pass says."""
+        meant = (fault.kind in ("stale", "mixed") and one_tile(fault, call, context)) or (
+            fault.kind in ("lost", "unused") and read_in_some_passes(fault, call, context)
         )
+        return meant or super()._is_said(fault, call, context)
 
     def _first(self, event: Event, writes: list[Use]) -> bool:
         return min((w for w, _ in writes), key=lambda w: w.order) is event

@@ -23,6 +23,7 @@ from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.parts import crosses, meets, staged
 from cutecheck.rules.derive.roles import faults_of_roles
+from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.uses import holds_others
 
 Root = tuple[int, int]
@@ -70,6 +71,7 @@ class _Run:
         self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
         self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
+        self.pairs: list[Pair] = []  # of tiles that were multiplied
         self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
@@ -113,8 +115,11 @@ class _Run:
         if not self.faults:
             self._never_read()
             self._left_unread()
-            self.faults += self.wrong[:1]
+            self.faults += [f for f in self.wrong if not self._is_meant(f)][:1]
         return self.faults
+
+    def _is_meant(self, fault: Fault) -> bool:
+        return (fault.kind == "twice" and starts_again(self.pairs)) or (fault.kind == "mixed" and of_all(self.pairs))
 
     def _renew(self, place: Place) -> None:
         """Registers get values that are computed."""
@@ -290,6 +295,7 @@ class _Run:
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
         elif self.trusts and (alone := _one_slice(known, (one, low, other, high))) is not None:
             self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
+        self.pairs.append((one, other, first.number, second.number))
         self.made[id(known.setdefault((one, low, other, high), step))] = at
 
     def _stays(

@@ -1,4 +1,4 @@
-"""Operands that stay in shared memory because their matrix is one tile."""
+"""Operands that stay in shared memory because their matrix is one tile, and tiles there that conditions leave out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.stored_over import in_each_pass
 
 
 def one_tile(fault: Fault, call: Call, context: Context) -> bool:
@@ -32,6 +34,16 @@ def loads_one_tile(at: Span, of: Call | Event, context: Context) -> bool:
     return bool(stays and known) and all(
         _is_whole(e) and (depth := _extent(e.operands[1], 1)) is not None and depth <= max(known) for e in stays
     )
+
+
+def read_in_some_passes(fault: Fault, call: Call, context: Context) -> bool:
+    """Whether all that reads the buffer does so under a condition that leaves out passes of a loop."""
+    mine = [e for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch)]
+    reads = [
+        e for e in mine for at, t in enumerate(e.operands)
+        if t.space == "smem" and t.buffer == fault.place.buffer and not (e.kind == "copy" and at == 1)
+    ]  # fmt: skip
+    return bool(reads) and all(not all(map(in_each_pass, inner(e.guards))) for e in reads)
 
 
 def _is_whole(copy: Event) -> bool:

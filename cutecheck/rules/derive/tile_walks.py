@@ -18,7 +18,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks, same_threads_in_all_blocks
-from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.targets import atom_of_event, is_own
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
 
@@ -210,6 +210,8 @@ def brought(event: Event, copies: list[Event]) -> list[TensorFact]:
 def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     """A tile that a copy stores where all blocks along an index store theirs: whence it comes, and the index."""
     if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or event.predicated:
+        return None
+    if is_own(event):
         return None
     target = event.operands[1].offset
     if not isinstance(target, (int, Dyn)) or not all(map(same_in_all_blocks, inner(event.guards))):

@@ -112,3 +112,55 @@ def test_tiles_that_stay_from_the_pass_before(tmp_path: Path) -> None:
 def test_a_matrix_of_one_tile_stays(tmp_path: Path, again: str, of_b: str, taken: str, found: list[str]) -> None:
     text = STAYS.replace("thr.partition_D(sA));", again or "thr.partition_D(sA));")
     assert _found(tmp_path, text.replace("OF_B", of_b).replace(" TAKEN", taken)) == found
+
+
+TILES = """
+__global__ void __launch_bounds__(128) tiles_of(half_t const* A, half_t const* B, float* C, int k, int from, int to) {
+  __shared__ alignas(128) half_t a[cosize_v<One>], b[cosize_v<One>];
+  Tensor gA = local_tile(make_tensor(make_gmem_ptr(A), make_shape(_64{}, k), make_stride(k, _1{})), Shape<_64, _64>{},
+      make_coord(0, _));
+  Tensor gB = local_tile(make_tensor(make_gmem_ptr(B), make_shape(_64{}, k), make_stride(k, _1{})), Shape<_64, _64>{},
+      make_coord(0, _));
+  Tensor gC = make_tensor(make_gmem_ptr(C), Shape<_64, _64>{}, Stride<_64, _1>{});
+  Tensor sA = make_tensor(make_smem_ptr(a), One{});
+  Tensor sB = make_tensor(make_smem_ptr(b), One{});
+  auto thr = Load{}.get_slice(threadIdx.x);
+  Mma mma;
+  auto tm = mma.get_slice(threadIdx.x);
+  Tensor tCgC = tm.partition_C(gC);
+  Tensor acc = tm.make_fragment_C(tCgC);
+  clear(acc);
+  LOOPS {
+    copy(Load{}, thr.partition_S(gA(_, _, i)), thr.partition_D(sA));
+    copy(Load{}, thr.partition_S(gB(_, _, j)), thr.partition_D(sB));
+    cp_async_fence();
+    cp_async_wait<0>();
+    __syncthreads();
+    IF gemm(mma, acc, tm.partition_A(sA), tm.partition_B(sB), acc);
+    __syncthreads();
+  }
+  copy(acc, tCgC);
+}
+void run(half_t const* A, half_t const* B, float* C, int k) { RUN }
+"""
+EACH = "for (int i = 0, j = 0; i < k / 64; j = ++i)"
+LAUNCH = "tiles_of<<<1, 128>>>(A, B, C, k, 0, 0);"
+TWO = "tiles_of<<<1, 128>>>(A, B, C, k, 0, k / 128); tiles_of<<<1, 128>>>(A, B, C, k, k / 128, k / 64);"
+PARTS = "for (int i = from, j = from; i < to; j = ++i)"
+
+
+@pytest.mark.parametrize(
+    ("loops", "condition", "run", "found"),
+    [
+        (EACH, "", LAUNCH, False),
+        (f"for (int r = 0; r < 3; ++r) {EACH}", "", LAUNCH, False),  # as often as it takes to measure the time
+        ("for (int i = 0; i < k / 64; ++i) for (int j = 0; j < k / 64; ++j)", "", LAUNCH, False),  # all with all
+        (EACH, "if (i <= blockIdx.x)", LAUNCH, False),  # tiles behind the diagonal are left out
+        (PARTS, "", TWO, False),
+        (PARTS, "", TWO.partition("; ")[2], True),
+        ("for (int i = 0, j = 0; i < k / 64; j = i++)", "", LAUNCH, True),  # B is one tile behind
+    ],
+)
+def test_which_tiles_are_multiplied(tmp_path: Path, loops: str, condition: str, run: str, found: bool) -> None:
+    text = TILES.replace("LOOPS", loops).replace("IF", condition).replace("RUN", run)
+    assert set(_found(tmp_path, text)) == ({"CUT218"} if found else set())
