@@ -22,7 +22,7 @@ class Leftovers:
     ``partly``: the last copy that reads what products are summed up in, where all reads leave some of it out, with the
     number of elements that they read and of all. ``blocks``: the indices of its block that a kernel asks for which
     stores to global memory, empty where it may know its block by other means; ``numbers``: run-time numbers that it is
-    given.
+    given. ``taken``: buffers of which single elements are read, or pointers taken.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -33,6 +33,7 @@ class Leftovers:
     partly: tuple[tuple[Way, TensorFact, int, int], ...] = ()
     blocks: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
+    taken: tuple[str, ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

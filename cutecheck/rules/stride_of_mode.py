@@ -14,7 +14,8 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.tile_steps import other_step
+from cutecheck.rules.derive.coordinates import INDICES
+from cutecheck.rules.derive.tile_steps import of_another, other_step
 from cutecheck.rules.derive.vectors import leaves
 
 _FRESH = re.compile(r"#\d+")  # one variable of several walks
@@ -37,7 +38,8 @@ class StrideOfWrongMode(Rule):
         Of tensors in global memory with one contiguous mode, those that are copied or given to a tensor map: no other
         mode has its own extent as its stride, where the extent of the contiguous mode is another run-time number. Of
         extents that are known: nor where elements then lie over each other. Nor does a tile whose start is as many
-        times a stride from the matrix's as it has rows have another number, named as a stride, from row to row.
+        times a stride from the matrix's as it has rows have another number, named as a stride, from row to row, where
+        another tensor of the kernel has that stride from row to row, or starts by this one.
 
     Why
         A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
@@ -52,7 +54,8 @@ class StrideOfWrongMode(Rule):
 
     Assumptions
         A stride that is passed as a number of its own (``ldc``) is taken to be right. Nobody takes a few columns of a
-        square matrix by a run-time number of columns.
+        square matrix by a run-time number of columns, from the first on. A tensor that starts elsewhere may be a part
+        of one, or, where it is only read, windows that lie over each other.
 
     Fix
         Take the extent of the contiguous mode, or let ``make_layout(shape, LayoutRight{})`` find the strides.
@@ -71,14 +74,16 @@ class StrideOfWrongMode(Rule):
     invalid = (_EXAMPLE % "m",)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        for tensor in event.operands if event.kind == "copy" else ():
+        for at, tensor in enumerate(event.operands if event.kind == "copy" else ()):
             if tensor.root_layout is not None:
-                yield from self._judge(event, tensor, tensor.root_layout, context)
+                yield from self._judge(event, tensor, tensor.root_layout, context, at == 1)
                 yield from self._of_tile(event, tensor, context)
 
     def _of_tile(self, event: Event, tensor: TensorFact, context: Context) -> Iterable[Finding]:
         """Tiles that are as many strides of one matrix apart as they have rows, and rows by that of another one."""
         step = other_step(tensor)
+        if step is not None and not of_another(step, event, tensor, context):
+            return
         said = cast("set[tuple[str, ...]]", context.memo.setdefault("steps of tiles", set()))
         key = (event.kernel, event.arch, tensor.buffer or tensor.name, str(tensor.root_layout))
         if step is None or key in said or not _refuted(event, _dyn(step[0]), _dyn(step[1]), context):
@@ -102,7 +107,9 @@ class StrideOfWrongMode(Rule):
             if isinstance(tensor, TensorFact):
                 yield from self._judge(call, tensor, tensor.root_layout or tensor.layout, context)
 
-    def _judge(self, at: Event | Call, tensor: TensorFact, whole: object, context: Context) -> Iterable[Finding]:
+    def _judge(
+        self, at: Event | Call, tensor: TensorFact, whole: object, context: Context, stored: bool = True
+    ) -> Iterable[Finding]:
         modes = leaves(whole.shape, whole.stride) if isinstance(whole, Layout) and tensor.space == "gmem" else None
         unit = [i for i, (_, stride) in enumerate(modes or ()) if known_value(stride) == 1]
         if modes is None or len(unit) != 1 or len(modes) < 2:
@@ -110,7 +117,9 @@ class StrideOfWrongMode(Rule):
         said = cast("set[tuple[str, ...]]", context.memo.setdefault("strides of other modes", set()))
         length = modes[unit[0]][0]
         for mode, (extent, stride) in enumerate(modes):
-            if mode == unit[0] or not _own(extent, stride, length) or not _refuted(at, stride, length, context):
+            if mode == unit[0] or not _own(extent, stride, length) or _starts_inside(tensor, stride, stored):
+                continue
+            if not _refuted(at, stride, length, context):
                 continue
             key = (at.kernel, at.arch, tensor.buffer or tensor.name, str(whole))
             if key in said:
@@ -138,6 +147,18 @@ def _own(extent: Int, stride: Int, length: Int) -> bool:
     expression = as_expr(stride)
     shared = {v.name for v in expression.variables()} & {v.name for v in as_expr(length).variables()}
     return expression == as_expr(extent) and many is None and not shared
+
+
+def _starts_inside(tensor: TensorFact, stride: Int, stored: bool) -> bool:
+    """It may be a part of more: a panel of columns of a square matrix, from column ``j`` on, or windows of a signal
+    that lie over each other, which are read at the block's part of it."""
+    start = tensor.root_start_bits
+    if start is None or known_value(start) == 0:
+        return False
+    if known_value(stride) is not None:
+        return not stored
+    single = [monomial[0] for monomial, _ in as_expr(start).terms if len(monomial) == 1]
+    return any(isinstance(v, Var) and not v.name.startswith(INDICES) for v in single)
 
 
 def _dyn(variable: Var) -> Int:

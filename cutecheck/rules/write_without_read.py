@@ -10,6 +10,7 @@ from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.room import takes_no_more
 from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.read_without_write import _EXAMPLE
 
@@ -27,7 +28,8 @@ class WriteWithoutRead(Rule):
         all instantiations of the place: what one of them does not read, and others do, is not reported. And of kernels
         that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
         nothing: something in them may store to global memory, where they make tensors of what may be written. Of
-        accumulators that copies alone read, these read all that products are summed up in. A loop that stores other
+        accumulators that copies alone read, these read all that products are summed up in, or as much as there is room
+        for where they are stored. A loop that stores other
         elements of a product in each pass does not store them to one place of global memory, over each other.
 
     Why
@@ -99,6 +101,8 @@ class WriteWithoutRead(Rule):
                 arch=call.arch,
             )
         for way, tensor, read, every in found.partly if found is not None else ():
+            if takes_no_more(tensor, read, call, context):
+                continue
             yield self.finding(
                 way[-1] if not _LIBRARY.search(way[-1].path) else way[0],
                 f"products are summed up in {every} elements, and all that the kernel reads of them is {read}, here "

@@ -7,7 +7,7 @@ from itertools import product
 from math import prod
 from typing import cast
 
-from cutecheck.facts import NOT_WALKED, Event, Loop, TensorFact, Unknown
+from cutecheck.facts import NOT_WALKED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import ELEMENT_READ, ELEMENT_STORED
 from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Expr
@@ -15,8 +15,10 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES
+from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.lone_tiles import lone
 from cutecheck.rules.derive.protocol import cut_short
+from cutecheck.rules.derive.resident import one_tile, read_in_some_passes
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
 from cutecheck.rules.replayed import Replayed
 
@@ -65,7 +67,8 @@ class StageNeverChanges(Replayed):
         somewhere; and a loop whose copies all go to one stage, from sources that change, reads it in between. Kernels
         that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
-        A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum.
+        A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum,
+        but where its matrix has no other tile.
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
         none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
@@ -135,6 +138,14 @@ class StageNeverChanges(Replayed):
                     enclosing=place.enclosing, arch=place.arch,
                 )  # fmt: skip
             return
+
+    def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
+        """A matrix that is one tile can but stay, and all tiles of the other operand are summed up by it; and tiles may
+        be loaded ahead, and then left out as a condition of the pass says."""
+        meant = (fault.kind in ("stale", "mixed") and one_tile(fault, call, context)) or (
+            fault.kind in ("lost", "unused") and read_in_some_passes(fault, call, context)
+        )
+        return meant or super()._is_said(fault, call, context)
 
     def _first(self, event: Event, writes: list[Use]) -> bool:
         return min((w for w, _ in writes), key=lambda w: w.order) is event

@@ -8,6 +8,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.resident import loads_one_tile
 from cutecheck.rules.derive.stored_over import fixed, in_each_pass, loops_of, variables
 
 
@@ -37,7 +38,7 @@ def lone(gemm: Event, context: Context) -> Lone | None:
             for a, b in (loads, loads[::-1]):
                 if not a or len(b) != 1 or not all(map(_goes_on, a)) or _moves(b[0]):
                     continue
-                if all(map(in_each_pass, inner(b[0].guards))):
+                if all(map(in_each_pass, inner(b[0].guards))) and not loads_one_tile(b[0].span, gemm, context):
                     return Lone(b[0], b[0].operands[0], a[0].operands[0], True)
     return None
 

@@ -113,6 +113,8 @@ def _extent(tensor: TensorFact, v: Var, offset: Expr, start: Expr) -> int | None
     root = tensor.root_layout.b if isinstance(tensor.root_layout, ComposedLayout) else tensor.root_layout
     if not isinstance(root, Layout) or v in start.variables() or tensor.root_bits not in (None, own):
         return None
+    if tensor.root_start_bits is None or v in as_expr(tensor.root_start_bits).variables():
+        return None  # it says where the whole tensor starts
     used = [(monomial, factor) for monomial, factor in offset.terms if any(v in _variables(a) for a in monomial)]
     if len(used) != 1 or used[0][0] != (v,):
         return None

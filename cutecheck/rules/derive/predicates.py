@@ -104,6 +104,10 @@ def fault_of(
     if len(predicate.bounds[0].coordinates) != len(part.extents):
         return None
     apart = None if threads is None else astray(event, asked, tensor, part, threads)
+    if apart is not None and threads is not None:
+        other = _in_other_order(asked, part)
+        if other and astray(event, other, tensor, part, threads) is None:
+            asked, predicate, apart = other, other[0], None
     if apart is not None and not any(apart.instruction):
         return _elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
     stuck = unvaried(predicate, part)
@@ -118,6 +122,26 @@ def fault_of(
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
         return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
     return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
+
+
+def _in_other_order(asked: Sequence[Predicate], part: Guarded) -> list[Predicate]:
+    """The same predicates with their coordinates in the order of the matrix's modes, where the limits say that they are
+    in another one (of an identity tensor of the transposed matrix); empty where they do not say so."""
+    order: dict[int, int] = {}
+    for bound in (b for p in asked for b in p.bounds):
+        mode = bounded_mode(bound.value, bound.coordinates)
+        own = [d for d, e in enumerate(part.extents) if left_of(bound.limit, e) is not None]
+        if mode is None or len(own) != 1 or order.setdefault(own[0], mode) != mode:
+            return []
+    modes = range(len(part.extents))
+    if sorted(order) != list(modes) or sorted(order.values()) != list(modes) or all(order[d] == d for d in modes):
+        return []
+    return [
+        replace(
+            p, bounds=tuple(replace(b, coordinates=tuple(b.coordinates[order[d]] for d in modes)) for b in p.bounds)
+        )
+        for p in asked
+    ]
 
 
 def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate:

@@ -23,6 +23,7 @@ from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.parts import crosses, meets, staged
 from cutecheck.rules.derive.roles import faults_of_roles
+from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.uses import holds_others
 
 Root = tuple[int, int]
@@ -70,6 +71,8 @@ class _Run:
         self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
         self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
+        self.pairs: list[Pair] = []  # of tiles that were multiplied
+        self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
         self.fenced = -1  # the last fence between the proxies
@@ -112,8 +115,11 @@ class _Run:
         if not self.faults:
             self._never_read()
             self._left_unread()
-            self.faults += self.wrong[:1]
+            self.faults += [f for f in self.wrong if not self._is_meant(f)][:1]
         return self.faults
+
+    def _is_meant(self, fault: Fault) -> bool:
+        return (fault.kind == "twice" and starts_again(self.pairs)) or (fault.kind == "mixed" and of_all(self.pairs))
 
     def _renew(self, place: Place) -> None:
         """Registers get values that are computed."""
@@ -279,7 +285,9 @@ class _Run:
         go_on = self._goes_on(first) and self._goes_on(second)
         if before is not None and go_on:
             self.wrong.append(Fault("twice", step, a, before, first.number))
-        elif go_on and any((x[0] == one) != (x[2] == other) for x in known):
+        elif go_on and any(
+            (x[0] == one) != (x[2] == other) and self.made[id(s)] < self.barrier for x, s in known.items()
+        ):
             self.wrong.append(Fault("mixed", step, a, second.step, first.number))
         elif self.trusts and (self._stays(known, (one, low), (other, high), first, second)):
             self.wrong.append(Fault("stale", step, b, second.step, second.number))
@@ -287,7 +295,8 @@ class _Run:
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
         elif self.trusts and (alone := _one_slice(known, (one, low, other, high))) is not None:
             self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
-        known.setdefault((one, low, other, high), step)
+        self.pairs.append((one, other, first.number, second.number))
+        self.made[id(known.setdefault((one, low, other, high), step))] = at
 
     def _stays(
         self, known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part], old: tuple[Tile, Part],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from cutecheck.facts import Event, Launch, TensorFact
@@ -14,6 +15,8 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
+
+_ASKS = re.compile(r"%|\*.*[!=]=|[!=]=.*\*")  # m % 64 == 0, tiles * 64 != m
 
 
 @record(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def rounded_down(event: Event, context: Context) -> RoundedDown | None:
         for bound in _bounds(event, context):
             extent = _limit(bound, index)  # the mode's own, or that of another tensor with as many tiles
             ends = _ends(bound, extent, index) and ex.divisor(extent) % tile and not _asked(event, launches, extent)
-            if ends and _rounds_down(launches, extent, index, tile):
+            if ends and not _left_to_others(event, extent, context) and _rounds_down(launches, extent, index, tile):
                 return RoundedDown(launches[0], event.operands[1], index, extent, tile)
     return None
 
@@ -123,10 +126,18 @@ def _names(monomial: Monomial, index: str) -> bool:
     return len(monomial) == 1 and isinstance(monomial[0], Var) and monomial[0].name == index
 
 
+def _left_to_others(event: Event, extent: Expr, context: Context) -> bool:
+    """Another kernel is launched for what is left of the mode: under a condition on that, or as many blocks."""
+    names = {v.name for v in extent.variables()}
+    launches = (x for x in context.facts.launches if x.kernel != event.kernel and x.origin == "launch")
+    texts = (text for x in launches for text in (*(g.text for g in x.guards), *map(str, x.grid)) if "%" in text)
+    return any(re.search(rf"(?<!\w){re.escape(name.partition('#')[0])}(?!\w)", t) for t in texts for name in names)
+
+
 def _asked(event: Event, launches: list[Launch], extent: Expr) -> bool:
     """The host asks whether the extent is a multiple, or the source says that it is."""
     names = {v.name for v in extent.variables()}
     conditions = [h.condition for h in event.hypotheses]
     asked = [g for x in launches for g in x.guards] + [g for g in event.guards if g.host]
-    texts = [*(g.text for g in asked if "%" in g.text), *(str(c) for c in conditions if "%" in str(c))]
+    texts = [*(g.text for g in asked if _ASKS.search(g.text)), *(str(c) for c in conditions if "%" in str(c))]
     return any(name in text for name in names for text in texts)

@@ -25,6 +25,12 @@ def atom_of_event(event: Event) -> CopyAtom | MMAAtom | None:
     return found if isinstance(found, (CopyAtom, MMAAtom)) else None
 
 
+def is_own(event: Event) -> bool:
+    """A copy by an operation that the program defines: it may add to what is there."""
+    atom = atom_of_event(event)
+    return isinstance(atom, CopyAtom) and atom.kind == "custom"
+
+
 def loads_by_tma(event: Event) -> bool:
     """A load by TMA into shared memory, of a tensor's box or of adjacent bytes (``SM90_BULK_COPY``)."""
     return _in_bulk(event, "TMA_LOAD", -1)

@@ -18,7 +18,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks, same_threads_in_all_blocks
-from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.targets import atom_of_event, is_own
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
 
@@ -211,10 +211,14 @@ def moved(event: Event, context: Context) -> tuple[TensorFact, str] | None:
     """A tile that a copy stores where all blocks along an index store theirs: whence it comes, and the index."""
     if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or event.predicated:
         return None
+    if is_own(event):
+        return None
     target = event.operands[1].offset
     if not isinstance(target, (int, Dyn)) or not all(map(same_in_all_blocks, inner(event.guards))):
         return None
     copies = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")]
+    if any(c.operands[0].buffer == event.operands[1].buffer for c in copies):
+        return None  # blocks may add to it, one after the other
     sources = _brought([(event, event.operands[0])], [c for c in copies if len(c.operands) > 1])
     names = {v.name for v in as_expr(target).variables()}
     root = event.operands[1].root_layout

@@ -22,6 +22,7 @@ from cutecheck.source.eval.values import (
     FuncSet,
     Object,
     ObjectPointer,
+    Pointer,
     Reference,
     TemplateRef,
     Value,
@@ -103,10 +104,22 @@ def may_write(
         elif where is not None:
             losses.lost_under(m, value, span)
             leaks.leak_place(m, value, where)
-            losses.forget_cells(m, where, span)
+            if not _is_array(given, value, env):
+                losses.forget_cells(m, where, span)
         elif isinstance(given, ir.Index) or getattr(getattr(given, "fn", None), "ident", "") == "get":
             assert given is not None
             losses.lost(m, given, env)
+
+
+def _is_array(given: ir.Expr | None, value: Value, env: Env) -> bool:
+    """The name of an array none of whose elements is followed: it starts where it does, whatever is written there."""
+    if not isinstance(given, ir.Name) or not isinstance(value, Pointer):
+        return False
+    at = env.find_var(given.ident)
+    if at is None or at.types is None or at.vars.get(given.ident) is not value:
+        return False
+    declared = at.types.get(given.ident)
+    return declared is not None and isinstance(declared[0], ir.TypeMod) and declared[0].kind == "array"
 
 
 def read_into(m: Machine, given: ir.Expr, env: Env) -> None:

@@ -151,6 +151,14 @@ MOVES: dict[str, tuple[str, str, str, str, set[str]]] = {  # extents, the stored
     "first_blocks": ("m, n", "blockIdx.x, 0", "if (blockIdx.y == 0)", "m / 32, n / 32", set()),
     "scheduled": ("m, n", "blockIdx.x, tiles", "", "m / 32, n / 32", set()),
     "over_one_another": ("m, n", "blockIdx.x, 0", "if (i > 0)", "m / 32, n / 32", {"CUT219"}),
+    "one_after_the_other": (
+        "m, n",
+        "blockIdx.x, 0",
+        "Tensor q = make_fragment_like(r); copy(Move{}, move.partition_D(gD), q); "
+        "for (int j = 0; j < size(r); ++j) r(j) += q(j);",
+        "m / 32, n / 32",
+        set(),
+    ),
     "by_x_twice": ("m, n", "blockIdx.x, blockIdx.x", "", "m / 32, n / 32", {"CUT219"}),
     "no_such_tile": ("256, 512", "blockIdx.y, blockIdx.x", "", "8, 16", {"CUT210"}),
     "other_grid": ("256, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "16, 8", {"CUT210"}),

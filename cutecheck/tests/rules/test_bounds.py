@@ -310,3 +310,36 @@ def test_stages_of_a_loop_whose_end_is_not_known(tmp_path: Path, condition: str,
     assert ({"CUT209"} if verdict == "refuted" else set()) == {f.code for f in report.findings} & {"CUT209"}
     assumed = "`i` comes to be each of 3" if stage == "i" else "loop over `i` makes"
     assert all(assumed in a for o in found for a in o.obligation.assumptions)
+
+
+MOVED = """
+template <int = 0> __global__ void __launch_bounds__(128) k(float* C, int n) {
+  __shared__ float in[SIZE];
+  in[threadIdx.x % 96] = 1.f;
+  MOVE
+  __syncthreads();
+  Tensor s = make_tensor(make_smem_ptr(START), Layout<Shape<_128, _3>, Stride<_1, _128>>{})(_, STAGE);
+  Tensor o = make_tensor(make_gmem_ptr(C), Layout<_128>{});
+  copy(local_partition(s, Layout<_128>{}, threadIdx.x), local_partition(o, Layout<_128>{}, threadIdx.x));
+}
+void run(float* C, int n) { k<<<1, 128>>>(C, n); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("size", "move", "start", "stage", "found"),
+    [
+        (192, "", "in + n", "0", False),  # as far as the host says
+        (192, "float* p = in; other::moves(p);", "p", "0", False),
+        (192, "Unknown u; u.fill(in, 1);", "in", "0", False),  # an array starts where it does
+        (96, "Unknown u; u.fill(in, 1);", "in", "0", True),
+        (256, "", "in", "n", True),  # each stage that the layout has
+    ],
+)
+def test_where_a_tensor_starts_is_no_stage(
+    tmp_path: Path, size: int, move: str, start: str, stage: str, found: bool
+) -> None:
+    text = MOVED.replace("SIZE", str(size)).replace("MOVE", move).replace("START", start).replace("STAGE", stage)
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT209",)))
+    assert bool(report.findings) == found

@@ -35,6 +35,9 @@ __global__ void __launch_bounds__(128) guarded(float const* in, float* out, int 
   for (int i = 0; i < size<1>(tI); ++i)
     if (get<0>(tC(0, i, 0)) < m) copy(Load{}, tI(_, i, _), tO(_, i, _));
 }
+__global__ void __launch_bounds__(128) rest(float const* in, float* out, int m, int n) {
+  for (int i = m / 64 * 64 * n + blockIdx.x * 128 + threadIdx.x; i < m * n; i += 128 * gridDim.x) out[i] = in[i];
+}
 __global__ void __launch_bounds__(128) whole(float const* in, float* out, int m, int n) {
   TILES;
   copy(Load{}, tI, tO);
@@ -47,11 +50,15 @@ RIGHT = [
     "if (m % 64 == 0) guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "assert(m % 64 == 0); guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "if (m % 64 != 0) throw 1; guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
+    "int t = m / 64; if (t * 64 != m) return; guarded<<<dim3(t, n / 32), 128>>>(a, b, m, n);",
     "predicated<<<dim3(4 * m, n / 32), 128>>>(a, b, 256 * m, n);",
     "guarded<<<dim3((m + 63) / 64, n / 32), 128>>>(a, b, m, n); guarded<<<dim3(m / 64, 1), 128>>>(a, b, m, n);",
     "whole<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
+    "guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n); if (m % 64) rest<<<1, 128>>>(a, b, m, n);",
+    "guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n); rest<<<m % 64, 128>>>(a, b, m, n);",
 ]
 WRONG = [
+    "rest<<<n, 128>>>(a, b, m, n); guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "predicated<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "guarded<<<dim3(m / 64, n / 32), 128>>>(a, b, m, n);",
     "int tiles = m / 64; dim3 grid(tiles, n / 32); guarded<<<grid, 128>>>(a, b, m, n);",

@@ -112,3 +112,16 @@ def test_a_slice_for_each_pass_of_an_inner_loop(tmp_path: Path) -> None:
         report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
         assert not report.failures
         assert any("all but the last are lost" in f.message for f in report.findings) == wrong
+
+
+@pytest.mark.parametrize(("columns", "found"), [("_64", 0), ("_128", 1)])
+def test_columns_that_pad_the_product(tmp_path: Path, columns: str, found: int) -> None:
+    text = KERNEL.replace("Shape<_128, _128>{}", f"Shape<_128, {columns}>{{}}").replace(
+        "acc = thr.make_fragment_C(tC);", "acc = partition_fragment_C(Mma{}, Shape<_128, _128>{});"
+    )
+    (tmp_path / "k.cu").write_text(
+        text.replace("STORE", "for (int j = 0; j < 4; ++j) copy(acc(_, _, j), tC(_, _, j));")
+    )
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT222",)))
+    assert not report.failures
+    assert len(report.findings) == found

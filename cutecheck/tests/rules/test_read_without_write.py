@@ -19,6 +19,13 @@ template <class T> __device__ void set(T& t) { for (int i = 0; i < size(t); ++i)
 __device__ void load(float& to, float const* from) { to = *from; }
 template <class T> struct Both { T& one; int more; };
 template <class T> struct Frag { T& t; __device__ void load() { t(0) = 1.f; } };
+template <class T> struct Rows {
+  T& t;
+  __device__ void put(int i) { t(i) = 1.f; }
+  __device__ void zero() { for (int i = 0; i < 2; ++i) t(i) = 0.f; }
+  __device__ void zero_by_this() { for (int i = 0; i < 2; ++i) this->t(i) = 0.f; }
+  __device__ void zero_by_one() { for (int i = 0; i < 2; ++i) put(i); }
+};
 template <class T, class G> __device__ void ldg(T&& t, G const& g) {
   for (int i = 0; i < size(t); ++i) asm("ld.global.f32 %0, [%1];" : "=f"(t(i)) : "l"(&g(i)));
 }
@@ -145,6 +152,15 @@ def codes(folder: Path, text: str, select: str = "CUT209,CUT210,CUT217,CUT218,CU
         "auto lam = [](auto& t, auto const& g) { copy(g, t); }; lam(rB, gB);",
         "cutlass::Array<float, 4>& arr = reinterpret_cast<cutlass::Array<float, 4>&>(rB); arr[0] = 1.f;",
         "rB = make_fragment_like(gB); rB(0) = 1.f;",
+        "auto set1 = [&](int i) { rB(i) = 1.f; }; for (int i = 0; i < 2; ++i) set1(i);",
+        "auto set1 = [&](auto i) { rB(i) = 1.f; }; auto set2 = [&](int i) { set1(i); }; "
+        "for (int i = 0; i < 2; ++i) set2(i);",
+        "for (int i = 0; i < 2; ++i) { [&] { rB(i) = 1.f; }(); }",
+        "Rows<decltype(rB)> rows{rB}; rows.zero();",
+        "Rows<decltype(rB)> rows{rB}; rows.zero_by_this();",
+        "Rows<decltype(rB)> rows{rB}; rows.zero_by_one();",
+        "Rows<decltype(rB)> rows{rB}; for (int i = 0; i < 2; ++i) rows.put(i);",
+        "Rows<decltype(rB)> rows{rB}; auto* at = &rows; for (int i = 0; i < 2; ++i) at->put(i);",
     ],
 )
 def test_registers_that_something_writes(tmp_path: Path, writer: str) -> None:

@@ -56,6 +56,37 @@ def test_strides(tmp_path: Path, name: str) -> None:
     assert not wrong or "mode" in next(f.message for f in report.findings if f.code == "CUT223")
 
 
+PARTS = """
+#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void __launch_bounds__(64) part(float const* A, float* C, int n, int w, int j) {
+  Tensor gA = make_tensor(make_gmem_ptr(A + START), SHAPE, STRIDE);
+  Tensor gC = make_tensor(make_gmem_ptr(C + STORED), SHAPE, Stride<_64, _1>{});
+  copy(gA(_, threadIdx.x), gC(_, threadIdx.x));
+}
+void run(float const* A, float* C, int n, int w, int j) { part<<<16, 64>>>(A, C, n, w, j); }
+"""
+WINDOWS = "Shape<_16, _64>{}"
+
+
+@pytest.mark.parametrize(
+    ("start", "stored", "shape", "stride", "wrong"),
+    [
+        ("0", "blockIdx.x * 1024", WINDOWS, "Stride<_16, _1>{}", True),
+        ("blockIdx.x * 256", "blockIdx.x * 1024", WINDOWS, "Stride<_16, _1>{}", False),  # windows of a signal
+        ("0", "0", "make_shape(n, w)", "make_stride(n, _1{})", True),
+        ("j", "0", "make_shape(n, w)", "make_stride(n, _1{})", False),  # a panel, from column j on
+        ("blockIdx.x * n", "0", "make_shape(n, w)", "make_stride(n, _1{})", True),
+    ],
+)
+def test_parts_of_more(tmp_path: Path, start: str, stored: str, shape: str, stride: str, wrong: bool) -> None:
+    text = PARTS.replace("START", start).replace("STORED", stored).replace("STRIDE", stride).replace("SHAPE", shape)
+    (tmp_path / "k.cu").write_text(text)
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT223",)))
+    assert not report.failures
+    assert bool(report.findings) == wrong
+
+
 @pytest.mark.parametrize(("stride", "wrong"), [("n", False), ("m", True)])
 def test_a_tensor_map(tmp_path: Path, stride: str, wrong: bool) -> None:
     (tmp_path / "k.cu").write_text(

@@ -43,6 +43,15 @@ P_ROWS = "make_stride(params.p_row_stride, _1{})"
             ],
             0,
         ),
+        # as many heads as rows, one of a kind after the other: both strides are of each matrix
+        (
+            [
+                (f"block * 64 * params.{m}_row_stride + head * params.{m}_head_stride",
+                 f"block * 64 * params.{m}_head_stride + head * params.{m}_head_stride")
+                for m in "pq"
+            ],
+            0,
+        ),
         ([("move<<<", "assert(params.p_row_stride == params.q_row_stride);\n  move<<<"),
           (P_ROWS, "make_stride(params.q_row_stride, _1{})")], 0),
     ],

@@ -179,7 +179,8 @@ class Reads:
         blocks = (
             () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
         )
-        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks)
+        taken = tuple(sorted(self.taken))
+        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken)
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.

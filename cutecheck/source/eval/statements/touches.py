@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 from cutecheck.facts import Unknown
 from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.machine import Machine
-from cutecheck.source.eval.mentions import names_of_contents
+from cutecheck.source.eval.mentions import names_of_contents, parts_in
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import Object, Pointer, Reference, TensorVal, Value
+from cutecheck.source.eval.values import Closure, Object, ObjectPointer, Pointer, Reference, TensorVal, Value
 
 _INNER = ("base", "fn", "operand", "left")  # fields of an expression that says of what it takes an element
 
@@ -16,11 +19,7 @@ _INNER = ("base", "fn", "operand", "left")  # fields of an expression that says 
 def registers(node: ir.Loop, env: Env) -> dict[str, str]:
     """Tensors in registers that a loop names, and their names."""
     found: dict[str, str] = {}
-    for name in names_of_contents(node):
-        at = env.find_var(name)
-        value = at.vars.get(name) if at is not None else None
-        if isinstance(value, Reference) and len(value.cells) == 1:
-            value = value.cells[0][0].get(value.cells[0][1])
+    for name, value in _reached(node, env):
         if isinstance(value, TensorVal) and value.space == "rmem" and value.pointer is not None:
             found.setdefault(value.pointer.buffer, name)
     return found
@@ -28,16 +27,63 @@ def registers(node: ir.Loop, env: Env) -> dict[str, str]:
 
 def named(replay: Replaying, node: ir.Loop, env: Env) -> None:
     """Shared memory that a loop names, which is not run, may be written there."""
-    for name in names_of_contents(node):
-        at = env.find_var(name)
-        value = at.vars.get(name) if at is not None else None
-        if isinstance(value, Reference) and len(value.cells) == 1:
-            value = value.cells[0][0].get(value.cells[0][1])
+    for _, value in _reached(node, env):
         if isinstance(value, Reference):
             replay.anything()
         pointer = _pointer(value)
         if pointer is not None and pointer.space == "smem":
             replay.touched(pointer.buffer, "smem")
+
+
+def _reached(node: Any, env: Env) -> Iterator[tuple[str, Value]]:
+    """What the names in a loop mean, and what that leads to: names in the bodies of lambdas, members of objects."""
+    todo: list[tuple[str, Value]] = list(_named(node, env))
+    seen = set[int]()
+    while todo:
+        name, value = todo.pop()
+        if isinstance(value, Reference) and len(value.cells) == 1:
+            value = value.cells[0][0].get(value.cells[0][1])
+        yield name, value
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        if isinstance(value, Closure):
+            todo += _named(value.node.body.get(), value.env)
+        elif isinstance(value, Object):
+            todo += value.fields.items()
+        elif isinstance(value, ObjectPointer):
+            todo.append((name, value.to))
+        elif isinstance(value, tuple):
+            todo += ((name, part) for part in value)
+
+
+def _named(node: Any, env: Env) -> Iterator[tuple[str, Value]]:
+    """The names in a node, those of lambdas that are written in it too; members of the object whose function it is."""
+    parts = (node, *(x.body.get() for x in _lambdas(node)))
+    names = {name for part in parts for name in names_of_contents(part)}
+    for name in names:
+        at = env.find_var(name)
+        if at is not None:
+            yield name, at.vars.get(name)
+    this = _self(env)
+    if isinstance(this, Object):
+        names |= {x.ident for part in parts for x in parts_in(part) if isinstance(x, ir.Attr)}
+        functions = {d.name for d in this.cls.decl.members if isinstance(d, ir.Function)}
+        every = bool(this.cls.decl.bases) or not functions.isdisjoint(names)
+        yield from ((name, value) for name, value in this.fields.items() if every or name in names)
+
+
+def _lambdas(node: Any) -> Iterator[ir.Lambda]:
+    for part in parts_in(node):
+        if isinstance(part, ir.Lambda):
+            yield part
+            yield from _lambdas(part.body.get())
+
+
+def _self(env: Env | None) -> Value:
+    while env is not None and env.kind != "function":
+        env = env.parent
+    return None if env is None else env.self_
 
 
 def assigned(m: Machine, target: ir.Expr, env: Env) -> None:
