@@ -402,3 +402,69 @@ def test_a_kernel_that_another_file_launches_is_not_one_of_its_defaults(tmp_path
     assert not report.errors and not report.findings
     creates = {c.kernel for c in report.facts.calls if c.function.endswith(".create")}
     assert creates >= {"kernel::Gemm::kernel", "kernel::Gemm::kernel<unbound>"}
+
+
+DERIVED = (
+    (
+        "class Gemm:",
+        "class State(pipeline.PipelineState):\n    def skip(self, steps):\n"
+        "        moved = self._index + steps\n        self._count += steps\n"
+        "        self._phase ^= moved // self.stages\n        self._index = moved % self.stages\n\n\nclass Gemm:",
+    ),
+    ("full = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, self.stages)",
+     "full = State(self.stages, Int32(0), Int32(0), Int32(0))"),
+    ("free = full.clone()", "free = State(self.stages, Int32(0), Int32(0), Int32(0))"),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(("steps", "codes"), [(1, []), (2, ["CUT217"])])
+def test_states_of_a_class_of_the_program_that_is_derived_from_the_packages(
+    tmp_path: Path, steps: int, codes: list[str]
+) -> None:
+    text = KERNEL
+    for old, new in (*DERIVED, (READ, READ.replace("advance()", f"skip({steps})"))):
+        assert text.count(old) == 1
+        text = text.replace(old, new)
+    assert [c for c in _codes(tmp_path, text) if c == "CUT217"] == codes
+
+
+CHAIN = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    warp = cute.arch.make_warp_uniform(cute.arch.warp_idx())
+    bars = cutlass.utils.SmemAllocator().allocate_array(cutlass.Int64, 6)
+    if warp == 0:
+        with cute.arch.elect_one():
+            for i in cutlass.range_constexpr(6):
+                cute.arch.mbarrier_init(bars + i, 1)
+    cute.arch.mbarrier_init_fence()
+    cute.arch.sync_threads()
+    for i in cutlass.range_constexpr(6):
+        if warp == i:
+            if cutlass.const_expr(i > 0):
+                cute.arch.mbarrier_wait(bars + i - 1, 0)
+            with cute.arch.elect_one():
+                cute.arch.mbarrier_arrive(bars + i)
+    if warp == 0:
+        for phase in (PHASES):
+            cute.arch.mbarrier_wait(bars + 5, phase)
+
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(192, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float32, (192,), stride=(1,), assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize(("phases", "codes"), [("0,", []), ("0, 1", ["CUT217"])])
+def test_twelve_roles(tmp_path: Path, phases: str, codes: list[str]) -> None:
+    """Six warps, each with an elected thread that arrives and others that only wait."""
+    assert _codes(tmp_path, CHAIN.replace("PHASES", phases)) == codes
