@@ -81,3 +81,36 @@ def test_columns_of_tensor_memory(tmp_path: Path) -> None:
     )
     made = driver(tmp_path, text, arch="sm_100a")
     assert [str(v) for values in results(made).values() for v in values] == ["512:1"]
+
+
+LENT = (
+    HEAD
+    + """
+import devices
+
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    @cute.struct
+    class Storage:
+        bars: cute.struct.MemRange[cutlass.Int64, devices.STAGES // 2]
+        tile: cute.struct.Align[cute.struct.MemRange[cutlass.Float16, 64], 128]
+
+    storage = cutlass.utils.SmemAllocator().allocate(Storage)
+    cute.make_layout(storage.tile.get_tensor(cute.make_layout(64)).layout.shape)
+
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(cutlass.Float16, (256,), stride=(1,), assumed_align=16))
+"""
+)
+
+
+def test_a_structure_of_which_one_field_has_an_unknown_size(tmp_path: Path) -> None:
+    """Its other fields are what they are: a name that a version lacks says nothing of them."""
+    made = driver(tmp_path, LENT)
+    assert [(str(s.result), s.status) for s in made.recorder.sites.values()] == [("64:1", "resolved")] * 2
