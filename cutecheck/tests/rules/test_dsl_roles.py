@@ -541,7 +541,7 @@ cute.compile(host, tensor(128, cute.sym_int(divisibility=64)), tensor(128))
 
 @pytest.mark.parametrize(("early", "codes"), [(False, []), (True, ["CUT212", "CUT213"])])
 def test_lanes_that_arrive_at_another_barrier(tmp_path: Path, early: bool, codes: list[str]) -> None:
-    """One lane of each warp says that a stage is free; that all arrive elsewhere, to others, changes nothing of that."""
+    """One lane of each warp says that a stage is free; that all arrive elsewhere, to others, changes nothing there."""
     release, copy = "            loads.consumer_release(full)\n", "            cute.copy(tc, "
     text = TURNS.replace(release, "").replace(copy, release + copy) if early else TURNS
     assert _codes(tmp_path, text) == codes
