@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Event, Guard, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Int, known_value
 from cutecheck.model.layout import IntTuple, Layout
@@ -14,9 +14,11 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import bounded_mode, predicates_of
 from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.lanes import neighbours
 from cutecheck.rules.derive.locals import tile_of
 from cutecheck.rules.derive.origins import partition_owner
 from cutecheck.rules.derive.vectors import mode_sizes
+from cutecheck.rules.derive.zero_fill import as_written, fills_zeros
 
 _MODES = {"A": "MK", "B": "NK", "C": "MN"}
 
@@ -26,7 +28,8 @@ class PartitionRoundsUp(Rule):
 
     What it checks
         Every mode of a tensor in shared or global memory that a TiledCopy or TiledMMA partitions is a whole number of
-        its tile, unless predicates or run-time conditions may leave out what is past the end of that mode.
+        its tile, unless predicates or run-time conditions may leave out what is past the end of that mode. A predicate
+        of a ``cp.async`` of the Python DSL leaves nothing of its destination out: it writes zeros where it is false.
 
     Why
         Partitioning rounds up without a word. The threads beyond the tile read and write past the end of the buffer, or
@@ -105,12 +108,13 @@ class PartitionRoundsUp(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        kept = _kept_inside(event, context)
-        if event.kind != "copy" or kept is None:
+        if event.kind != "copy":
             return
         for tensor in sorted(event.operands[:2], key=lambda t: t.space != "smem"):
-            pairs = extents(tensor, event, context)
-            if not pairs:
+            filled = tensor.space == "smem" and fills_zeros(event)
+            kept = _kept_inside(as_written(event) if filled else event, context)
+            pairs = [] if kept is None else extents(tensor, event, context)
+            if not pairs or kept is None:
                 continue
             divisions = tuple(Division(f"mode {i}", a, b) for i, (a, b) in enumerate(pairs))
             outcome = context.prove(
@@ -127,10 +131,11 @@ class PartitionRoundsUp(Rule):
                 yield self.finding(
                     event.span,
                     f"{space} tensor `{tensor.name}` has {size} elements along mode {mode}, the {what} has "
-                    f"{tile}: the partition rounds up and goes past the end"
-                    + (", and the predicates do not bound this mode" if event.predicated or kept else ""),
+                    f"{tile}: the partition rounds up and goes past the end" + _despite(event, kept, filled),
                     label=f"{size} is no multiple of {tile}",
-                    help="build the copy for the tile, or predicate it along this mode"
+                    help="build the copy for the tile, or put the copy under a condition on this mode"
+                    if filled
+                    else "build the copy for the tile, or predicate it along this mode"
                     if tensor.source is not None
                     else "choose threads that divide the tile, or compare coordinates along this mode",
                     witness=outcome.witness,
@@ -141,19 +146,34 @@ class PartitionRoundsUp(Rule):
                 return
 
 
+def _despite(event: Event, kept: set[int], filled: bool) -> str:
+    if filled:
+        return ", since cp.async writes zeros where its predicate is false"
+    return ", and the predicates do not bound this mode" if event.predicated or kept else ""
+
+
 def _kept_inside(event: Event, context: Context) -> set[int] | None:
     """The modes along which predicates or conditions may leave out what is past the end; None where all may be."""
-    if all(g.turns for g in inner(event.guards)) and not event.predicated:
+    guards = [g for g in inner(event.guards) if not g.turns and not _of_roles(g, event)]
+    if not guards and not event.predicated:
         return set()
     if event.predicated and event.predicate is None:
         return None
     asked = predicates_of(event, context)
     if len(asked) != 1 or not all(p.complete for p in asked[0]):
         return None
-    if event.predicated and not all(g.turns for g in inner(event.guards)):
+    if event.predicated and guards:
         return None
     modes = {bounded_mode(b.value, b.coordinates) for p in asked[0] for b in p.bounds}
     return None if None in modes or not modes else {m for m in modes if m is not None}
+
+
+def _of_roles(guard: Guard, event: Event) -> bool:
+    """A condition that as many threads pass as the copy has: it picks who copies, and leaves out none of the tile."""
+    block = None if event.threads is None else known_value(event.threads)
+    threads = known_value(event.tiled.num_thr) if isinstance(event.tiled, TiledCopy) else None
+    come = None if block is None or threads is None else neighbours([guard], block)
+    return come is not None and threads is not None and come[1] - come[0] + 1 >= threads
 
 
 def extents(tensor: TensorFact, event: Event, context: Context) -> list[tuple[Int, Int]]:

@@ -14,6 +14,7 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.pressure import FILE, accumulators
 from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.whole_warpgroups import left_out
 
 ALLOCATES = ("warpgroup_reg_alloc", "setmaxregister_increase")
 FREES = ("warpgroup_reg_dealloc", "setmaxregister_decrease")
@@ -55,11 +56,13 @@ class RegisterCounts(Rule):
         The counts of ``setmaxnreg`` (``warpgroup_reg_alloc``, ``warpgroup_reg_dealloc``; of the DSL also
         ``setmaxregister_increase`` and ``setmaxregister_decrease``) are multiples of 8 from 24 to 256; no warpgroup
         gives back down to more than a thread can have when the kernel starts; what the warpgroups keep and ask for
-        together is no more than the block was given; and the accumulators of a warpgroup fit what it asks for.
+        together is no more than the block was given; and the accumulators of a warpgroup fit what it asks for. All four
+        warps of a warpgroup of which one executes the instruction come to one.
 
     Why
         A block gets its registers when it starts: 65536 shared by its threads, a multiple of 8 each. ``setmaxnreg.inc``
         waits until the other warpgroups have given back as many as it asks for. Where they do not, it waits for ever.
+        All warps of a warpgroup execute the same ``setmaxnreg``; what comes of it where one does not is undefined.
 
     Example
         cutlass::arch::warpgroup_reg_dealloc<56>();  // the producer, of 384 threads
@@ -101,6 +104,8 @@ class RegisterCounts(Rule):
             )  # fmt: skip
             return
         threads = _block(call, context)
+        if threads is not None:
+            yield from self._by_all_warps(call, threads, context)
         start = None if threads is None else min(FILE // threads // _STEP * _STEP, _MOST)
         if call.function in FREES and start is not None and not self._holds(count, start, call, context):
             yield self._finding(
@@ -142,6 +147,19 @@ class RegisterCounts(Rule):
             f"{total} of {start * groups}", "give back more registers in the producer, or ask for fewer",
             [Related(c.span, f"{asked(c)} registers") for c in calls if c is not call],
         )  # fmt: skip
+
+    def _by_all_warps(self, call: Call, threads: int, context: Context) -> Iterable[Finding]:
+        """``setmaxnreg`` is one instruction of a warpgroup: all of its warps have to come to it."""
+        calls = _counts(context).get((call.kernel, call.arch), [])
+        lacking = left_out(calls, threads) if calls and call is calls[0] else None
+        if lacking is not None:
+            which = ", ".join(map(str, lacking.missing))
+            yield self._finding(
+                lacking.call, f"warp{'s' if len(lacking.missing) > 1 else ''} {which} of the block never execute"
+                f"{'' if len(lacking.missing) > 1 else 's'} setmaxnreg, other warps of the same warpgroup do: it waits "
+                "for all four", "some of the warpgroup's warps", "let every warp of the warpgroup execute it, also one "
+                "that has nothing else to do",
+            )  # fmt: skip
 
     def _holds(self, taken: int, have: int, call: Call, context: Context) -> bool:
         payload = Holds((Condition(Rel.LE, as_expr(taken), as_expr(have)),), "registers of the warpgroups")

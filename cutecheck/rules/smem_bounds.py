@@ -27,6 +27,7 @@ from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.outside import room_in
 from cutecheck.rules.derive.places import placed
 from cutecheck.rules.derive.scratch import overwritten
+from cutecheck.rules.derive.zero_fill import as_written
 from cutecheck.rules.partition_rounds_up import extents
 from cutecheck.rules.replayed import Replayed
 
@@ -59,11 +60,12 @@ class SmemOutOfBounds(Replayed):
     Assumptions
         Iterations and blocks whose number the source does not say are judged in a run pass by pass alone; but a stage
         that only a number of run time picks, ``(_, _, stage)``, comes to be each that the layout has. Not judged
-        are copies under a predicate, under a condition that threads pass which are not neighbours, or under one on the
-        thread that is not known, nor a tensor that is laid over several members of one structure, or over what the
-        DSL's allocator gave one after another, of which the first is another tensor's. A copy under another condition
-        happens. An array under a swizzle on addresses starts at a multiple of the blocks that the swizzle stays inside,
-        which is listed where its declaration does not say so.
+        are copies under a predicate (but those by ``cp.async`` of the Python DSL, which write zeros there), under a
+        condition that threads pass which are not neighbours, or under one on the thread that is not known, nor a tensor
+        that is laid over several members of one structure, or over what the DSL's allocator gave one after another, of
+        which the first is another tensor's. A copy under another condition happens. An array under a swizzle on
+        addresses starts at a multiple of the blocks that the swizzle stays inside, which is listed where its
+        declaration does not say so.
 
     Fix
         Allocate ``cosize_v`` of the layout, and launch with the bytes of the layouts that the kernel uses.
@@ -137,6 +139,7 @@ class SmemOutOfBounds(Replayed):
             )  # fmt: skip
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        event = as_written(event)
         if not open_limits(event, context):
             return
         some = selects_threads(inner(event.guards))

@@ -447,18 +447,23 @@ class _Block:
         """A read of a tile of which this thread need not know that it is done.
 
         A WGMMA is one of all four warps: any thread of theirs may say for the others that it is done with the stage,
-        as CUTLASS's pipelines have it. So may one of a warp for copies of lanes that never say so (``__syncwarp()``).
+        as CUTLASS's pipelines have it. So may one of a warp for copies of lanes that never say so (``__syncwarp()``),
+        not to the thread that loads, be it to others.
         """
         known = [(i, s.function) for i, (t, s) in tile.reads.items() if w.clock.get(i, 0) >= t]
         said = {self._team(i) for i, function in known if function == "wgmma"}
         for i, (t, step) in tile.reads.items():
-            if i == me or w.clock.get(i, 0) >= t or (known and step.kind == "copy" and i not in self.tellers):
+            if i == me or w.clock.get(i, 0) >= t or (known and step.kind == "copy" and not self._tells(i, me)):
                 continue
             if self.partial and i not in self.tellers:
                 continue  # one that was not run may say so for it
             if step.function != "wgmma" or self._team(i) not in said:
                 return step
         return None
+
+    def _tells(self, one: int, other: int) -> bool:
+        """Whether a thread arrives at a barrier that another waits at; at others it says nothing to it."""
+        return any(one in self.comers[at] for at, waiting in self.waiters.items() if other in waiting)
 
     def _lane_waits(self, me: int, at: Barrier | None, place: Place) -> bool:
         """The first lanes of warps, which read this, too, wait for the others, which never do (``__syncwarp()``)."""

@@ -52,7 +52,11 @@ _DEVICE = frozenset({
     "select_",
 })  # fmt: skip
 _RENAMED = {"make_fragment": "make_rmem_tensor", "slice": "slice_", "rmem_tensor": "make_rmem_tensor"}
-_ARCH_NUMBERS = {"WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128}
+_TMA_OF_4_0 = "make_tma_tile_atom"  # with the parameters that its successor has
+_ARCH_NUMBERS = {
+    "WARP_SIZE": 32, "WARPS_PER_WARPGROUP": 4, "THREADS_PER_WARPGROUP": 128,
+    "SM100_TMEM_CAPACITY_COLUMNS": 512, "SM100_TMEM_MIN_ALLOC_COLUMNS": 32,  # deprecated since 4.4
+}  # fmt: skip
 _STRUCTURES = (Layout, ComposedLayout, TiledCopy, TiledMMA, TensorVal)
 _SHAPED = frozenset({  # all of their numbers are extents and strides of the result
     "make_layout", "make_ordered_layout", "make_composed_layout", "make_swizzle", "make_identity_layout",
@@ -67,6 +71,8 @@ _NVGPU_MODULES = ("warp", "warpgroup", "cpasync", "tcgen05")
 
 def library_name(m: Machine, module: str, name: str) -> Value | None:
     """``module.name`` of the package ``cutlass``, None where its source has to say."""
+    if name.startswith(_TMA_OF_4_0):
+        name = name.replace(_TMA_OF_4_0, "make_tiled_tma_atom")
     if module == "cutlass._mlir.dialects.cute_nvgpu":
         return Builtin("cute.tma_of_map") if name == "atom_make_non_exec_tiled_tma_load" else None
     if name.endswith("NonExecTrait") and ".nvgpu" in module:

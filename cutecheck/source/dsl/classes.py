@@ -315,7 +315,7 @@ def construct(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str, V
         if not isinstance(made, Object) or cls not in mro(made.cls):
             return made if made is not None else Unknown("`__new__` returned nothing", span)
         obj = made
-    init = find(cls, "__init__")
+    init = find(cls, "__init__") or _of_run(m, cls, "__init__", span)
     if isinstance(init, FuncSet) and not (cls.memo.get("dataclass") and init.cls is None):
         apply(m, FuncSet(init.name, init.entries, obj, init.cls), args, kwargs, span)
         return obj

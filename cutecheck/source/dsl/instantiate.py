@@ -96,10 +96,15 @@ def run(driver: Driver, binding: Binding) -> None:
     made: list[Value] = []
     driver.guard(lambda: made.append(m.eval(node, env)), binding.span, keep=True)
     value = made[0] if made else None
-    if isinstance(value, Unknown):
+    if isinstance(value, Unknown) and not _came_out(value, binding):
         driver.cut.append(Unknown(f"instantiate `{binding.text}`: {value.reason}", binding.span))
     elif isinstance(value, Object):
         _methods(driver, value)
+
+
+def _came_out(value: Unknown, binding: Binding) -> bool:
+    """Whether it is what a function that was walked returns, not what is asked of it: of that no more need be known."""
+    return value.span is not None and value.span.path != binding.span.path and not value.rejected
 
 
 def _names(driver: Driver) -> dict[str, Value]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.ints import Int
+from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.units import byte_count, bytes_to_hold
 from cutecheck.records import record
 from cutecheck.source.dsl import modules
@@ -87,9 +87,11 @@ def extent(m: Machine, t: Value, span: Span) -> tuple[Int | Unknown, int]:
         size, own = extent(m, t.type, span)
         return size, max(own, t.align)
     if isinstance(t, ArrayType):
-        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and not isinstance(t.extent, Unknown):
-            own = int(bytes_to_hold(t.inner.dtype.bits))
-            return byte_count(t.extent, t.inner.dtype.bits), min(16, own)
+        if isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None:
+            own = min(16, int(bytes_to_hold(t.inner.dtype.bits)))
+            if isinstance(t.extent, (int, Dyn, Sym)):
+                return byte_count(t.extent, t.inner.dtype.bits), own
+            return Unknown("how many elements this field has is not known", span), own
         return Unknown("the size of this field is not known", span), 1
     if isinstance(t, ScalarType) and t.dtype.bits is not None:
         own = bytes_to_hold(t.dtype.bits)

@@ -135,8 +135,9 @@ def bind_parameters(
         if isinstance(value, TensorVal) and not value.name:
             value = replace(value, name=p.name)
         if isinstance(value, (Object, tuple, Closure)) and not stands and not _is_this(p.type, value):
-            if isinstance(value, Object) and p.type is not None and not is_auto(p.type) and not p.pack:
-                typed = m.eval(p.type, env)
+            written = p.type if m.dialect.by_value and not p.pack else None
+            if isinstance(value, Object) and written is not None and not is_auto(written):
+                typed = m.eval(written, env)
                 if isinstance(typed, ClassInst):
                     from cutecheck.source.eval.constructors import part_of
 

@@ -77,7 +77,9 @@ def _like(c: Call) -> Value:
     t = c.arg(0)
     given = c.args[1] if len(c.args) > 1 else c.kwargs.get("dtype")
     if not isinstance(t, TensorVal) and c.name == "dsl.make_fragment_like":
-        return alg.make_fragment_like(t)
+        made_of = alg.make_fragment_like(t)
+        typed = given is not None and not isinstance(given, Underscore)
+        return c.m.recorder.registers(c.m, made_of, dtype_of(given), c.span, "view", None) if typed else made_of
     if not isinstance(t, TensorVal):
         return c.m.recorder.registers(c.m, _ordered_like(plain_layout(c, t)), dtype_of(given), c.span, "view", None)
     dtype = t.dtype if given is None or isinstance(given, Underscore) else dtype_of(given)

@@ -201,3 +201,22 @@ def test_a_package_scanned_from_inside(tmp_path: Path, capsys: pytest.CaptureFix
     facts = _facts(package, "--instantiate", "pkg.gemm.wide()", capsys=capsys)
     (atom,) = _results(facts, "make_copy_atom")
     assert isinstance(atom, dict) and atom["layout_src_tv"] == "(1,4):(0,1)"
+
+
+def test_what_a_function_returns_need_not_be_known(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A cache of the program's hands back what was compiled, or what it read: the kernel was walked all the same."""
+    (tmp_path / "gemm.py").write_text(
+        KERNEL
+        + """
+import os
+
+
+def cached(bits, there=os.environ.get("THERE")):
+    made = configure(bits)
+    return made if there else open("made.o")
+"""
+    )
+    main(["facts", str(tmp_path), "--output-format", "json", "--instantiate", "gemm.cached(32, os.getpid())"])
+    found = json.loads(capsys.readouterr().out)
+    assert found["errors"] == []
+    assert len(_results(found["sites"], "make_copy_atom")) == 1
