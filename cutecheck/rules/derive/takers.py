@@ -43,7 +43,7 @@ def left_out(event: Event, context: Context) -> tuple[int, int] | None:
     Where the tile is a multiple of the tiled copy's, so that what is left out is in it, and nothing else in the loops
     around copies to the same memory.
     """
-    if not _by_threads(event) or len(event.operands) < 2:
+    if not _by_threads(event) or len(event.operands) < 2 or event.otherwise:
         return None
     target = event.operands[1]
     found = _slices(event, target)
