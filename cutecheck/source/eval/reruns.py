@@ -23,7 +23,7 @@ from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree, shares
-from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver
+from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver, members
 from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
@@ -42,6 +42,8 @@ _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has severa
 _MOST_ROLES = 10  # that do something
 _MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
+_MOST_WITHOUT = 4  # numbers that are 0 in place of others, one at a time, where a block has no work
+_FEW_ITEMS = 1  # of a work that a block is told its part of
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -92,11 +94,14 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     made_smaller = False
     numbers: Numbers | None = None
     if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
+        names = sorted(running.made_by_host, key=lambda n: ("." not in n, n))[:_MOST_WITHOUT]
         ones = dict.fromkeys(running.made_by_host, 1)
-        other = _run(m, start, False, numbers=ones)
-        cost += other[0].cost
-        if other[0].steps:
-            (running, complete), numbers = other, ones
+        for tried in (*(n for name in names for n in _with_work(name) if len(n) > 1), ones, *({n: 0} for n in names)):
+            other = _run(m, start, False, numbers=tried)
+            cost += other[0].cost
+            if other[0].steps:
+                (running, complete), numbers = other, tried
+                break
     if running.chose and not complete:
         other = _run(m, start, True, numbers=numbers)
         cost += other[0].cost
@@ -171,6 +176,7 @@ class Start:
     named: dict[str, Value] = field(default_factory=dict)
     most: int = _REPLAYED  # steps of one run
     by_source: bool = False  # a kernel of the Python DSL
+    numbers: Numbers = field(default_factory=dict)  # run-time numbers of all runs that have no others for them
 
 
 @dataclass(slots=True)
@@ -194,8 +200,9 @@ class _Team:
 
     def run(self, m: Machine, start: Start, thread: int) -> Replaying:
         made = Replaying(
-            m, False, thread, views=self.views, numbers=self.numbers, remembers=self.remembers, endless=self.endless
-        )
+            m, False, thread, views=self.views, numbers={**start.numbers, **self.numbers}, remembers=self.remembers,
+            endless=self.endless,
+        )  # fmt: skip
         running, complete = _run(m, start, False, made=made)
         self.asked.update(running.asked)
         self.found.append(running)
@@ -217,6 +224,12 @@ class _Team:
             )  # fmt: skip
             self.roles[thread] = next(alike, None)
         return self.roles[thread]
+
+    def deciding(self) -> list[str]:
+        """Of runs that ended before any step, as of a block without work: the numbers that may have decided it."""
+        if not all(self.ended) or any(f.steps for f in self.found):
+            return []
+        return sorted({n for f in self.found for n in f.made_by_host})[:_MOST_WITHOUT]
 
     def busy(self) -> int:
         """Roles that were run and have steps of their own."""
@@ -272,6 +285,13 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
+    for numbers in (n for name in team.deciding() for n in _with_work(name)) if not start.by_source else ():
+        other = _Team(block, cost=team.cost)
+        _team(m, replace(start, numbers=numbers), other)
+        team.cost = other.cost
+        if other.busy():
+            start, team = replace(start, numbers=numbers), other
+            break
     if team.farther:
         more = _Team(block, team.farther)
         _team(m, start, more)
@@ -300,6 +320,14 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         team = _Team(block, remembers=False)
         _team(m, start, team)
     return team.replay(m), cost + team.cost
+
+
+def _with_work(name: str) -> tuple[Numbers, ...]:
+    """Numbers at which a block may have work that has none: one is 0, and the others of its object are few.
+
+    A block may be told by memory what its part of the work is: from which item to which, and where it begins in it.
+    """
+    return ({members(name): _FEW_ITEMS, name: 0}, {name: 0}) if "." in name else ({name: 0},)
 
 
 def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
