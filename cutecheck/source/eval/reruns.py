@@ -22,9 +22,9 @@ from cutecheck.source.eval.record.numbers import round_again, several_tiles, und
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers, agree, shares
+from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, agree, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver, members
-from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
+from cutecheck.source.eval.record.tiles import FEW_TILES, MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
@@ -94,9 +94,7 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     made_smaller = False
     numbers: Numbers | None = None
     if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
-        names = sorted(running.made_by_host, key=lambda n: ("." not in n, n))[:_MOST_WITHOUT]
-        ones = dict.fromkeys(running.made_by_host, 1)
-        for tried in (*(n for name in names for n in _with_work(name) if len(n) > 1), ones, *({n: 0} for n in names)):
+        for tried in _others(running):
             other = _run(m, start, False, numbers=tried)
             cost += other[0].cost
             if other[0].steps:
@@ -154,6 +152,17 @@ def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay |
         walk = TileWalk(m, given=True)
         complete = _run(m, start, True, made=walk, most=MOST_COST)[1]
         cost += walk.cost
+    if walk.long and walk.memory.read and not complete:  # memory says how often a loop runs
+        few: Numbers = {f"{MEMORY}{buffer}{EACH}": FEW_TILES for buffer in walk.memory.read}
+        walk = TileWalk(m, walk.given, few)
+        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+    for numbers in _others(walk) if complete and not walk.steps else ():
+        walk = TileWalk(m, numbers=numbers)
+        complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+        if walk.steps:
+            break
     if not complete:
         return made, cost
     known = made if made is not None else Replay((), False)
@@ -225,11 +234,10 @@ class _Team:
             self.roles[thread] = next(alike, None)
         return self.roles[thread]
 
-    def deciding(self) -> list[str]:
-        """Of runs that ended before any step, as of a block without work: the numbers that may have decided it."""
-        if not all(self.ended) or any(f.steps for f in self.found):
-            return []
-        return sorted({n for f in self.found for n in f.made_by_host})[:_MOST_WITHOUT]
+    @property
+    def idle(self) -> bool:
+        """Whether all runs ended before any step, as of a block without work."""
+        return all(self.ended) and not any(f.steps for f in self.found)
 
     def busy(self) -> int:
         """Roles that were run and have steps of their own."""
@@ -285,7 +293,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
-    for numbers in (n for name in team.deciding() for n in _with_work(name)) if not start.by_source else ():
+    for numbers in _others(*team.found) if team.idle and not start.by_source else ():
         other = _Team(block, cost=team.cost)
         _team(m, replace(start, numbers=numbers), other)
         team.cost = other.cost
@@ -322,12 +330,16 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     return team.replay(m), cost + team.cost
 
 
-def _with_work(name: str) -> tuple[Numbers, ...]:
-    """Numbers at which a block may have work that has none: one is 0, and the others of its object are few.
+def _others(*runs: Replaying) -> list[Numbers]:
+    """Numbers at which a block may have work that had none in these runs, the likeliest first.
 
     A block may be told by memory what its part of the work is: from which item to which, and where it begins in it.
+    Then the first item is 0, and all else that the object says is few.
     """
-    return ({members(name): _FEW_ITEMS, name: 0}, {name: 0}) if "." in name else ({name: 0},)
+    every = sorted({name for r in runs for name in r.made_by_host}, key=lambda n: ("." not in n, n))
+    names = every[:_MOST_WITHOUT]
+    parts = [{members(n): _FEW_ITEMS, n: 0} for n in names if "." in n]
+    return [*parts, *([dict.fromkeys(every, 1)] if every else []), *({n: 0} for n in names)]
 
 
 def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:

@@ -95,3 +95,33 @@ def test_mistake(roles: dict[str, str], old: str, new: str, codes: set[str], tmp
     assert not report.failures
     assert {f.code for f in report.findings} & {"CUT212", "CUT213"} >= codes
     assert codes or not report.findings
+
+
+COMBINE = """
+using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_1, _128>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(128) combine(float const* parts, float* out, int const* splits) {
+  int const first = splits[blockIdx.x], many = splits[blockIdx.x + 1] - first;
+  auto whole = make_layout(make_shape(_1{}, _512{}, many), make_stride(_512{}, _1{}, _512{}));
+  Tensor g = make_tensor(make_gmem_ptr(parts + first * 512), whole);
+  Tensor o = make_tensor(make_gmem_ptr(out + blockIdx.x * 512), Layout<Shape<_1, _512>, Stride<_512, _1>>{});
+  auto t = Move{}.get_slice(threadIdx.x);
+  Tensor part = make_fragment_like(t.partition_S(g(_, _, 0)));
+  Tensor sum = make_fragment_like(part);
+  clear(sum);
+  for (int i = 0; i < many; ++i) {
+    copy(Move{}, t.partition_S(g(_, _, i)), part);
+    axpby(1.f, part, 1.f, sum);
+  }
+  copy(Move{}, sum, t.partition_D(o));
+}
+void run(float const* parts, float* out, int const* splits, int rows) { combine<<<rows, 128>>>(parts, out, splits); }
+"""
+
+
+@pytest.mark.parametrize("tile, codes", [("_, i)", set()), ("_, i + 1)", {"CUT210"})])
+def test_a_loop_that_memory_says_the_length_of(tile: str, codes: set[str], tmp_path: Path) -> None:
+    (tmp_path / "combine.cu").write_text(PREAMBLE + COMBINE.replace("_, i)", tile))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2",), cache=False))
+    assert not report.failures
+    assert {f.code for f in report.findings} == codes
