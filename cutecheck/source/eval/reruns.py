@@ -34,6 +34,7 @@ _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
 _SHARES = 2  # of a work that blocks share: as many as it has tiles, each has one, whose next tile nobody sees
+_FEW_SHARES = (_SHARES, 1)  # where threads go one way; a block that has all of it need not wait for another
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _WARP = 32
 _WARPGROUP = 128
@@ -100,6 +101,14 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
             if other[0].steps:
                 (running, complete), numbers = other, tried
                 break
+    for many in _FEW_SHARES if numbers is None else ():
+        divided = dict.fromkeys(shares(running.rounds.loops.values()), many)
+        if not divided or complete and many == 1:
+            break
+        other = _run(m, start, False, numbers=divided)
+        cost += other[0].cost
+        if (other[1], len(other[0].steps)) > (complete, len(running.steps)):
+            (running, complete), numbers = other, divided
     if running.chose and not complete:
         other = _run(m, start, True, numbers=numbers)
         cost += other[0].cost
@@ -155,6 +164,11 @@ def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay |
     if walk.long and walk.memory.read and not complete:  # memory says how often a loop runs
         few: Numbers = {f"{MEMORY}{buffer}{EACH}": FEW_TILES for buffer in walk.memory.read}
         walk = TileWalk(m, walk.given, few)
+        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+    divided = shares(walk.rounds.loops.values())
+    if divided and not complete:
+        walk = TileWalk(m, walk.given, dict.fromkeys(divided, 1))
         complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
         cost += walk.cost
     for numbers in _others(walk) if complete and not walk.steps else ():
