@@ -103,7 +103,7 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
                 break
     for many in _FEW_SHARES if numbers is None else ():
         divided = dict.fromkeys(shares(running.rounds.loops.values()), many)
-        if not divided or complete and many == 1:
+        if not divided or (complete and many == 1):
             break
         other = _run(m, start, False, numbers=divided)
         cost += other[0].cost

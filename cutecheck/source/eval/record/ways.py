@@ -67,7 +67,9 @@ def result_tells(m: Machine, frame: Frame, value: Value) -> None:
     variable = lone(number.expr) if isinstance(number, Dyn) else None
     if ways is None or variable is None or len(ways.found) < 2:
         return
-    found = [(Scalar(v.value, v.ctype) if isinstance(v, EnumVal) else v, holding) for v, holding in ways.found]
+    found: list[tuple[Value, tuple[Hypothesis, ...]]] = [
+        (Scalar(v.value, v.ctype) if isinstance(v, EnumVal) else v, holding) for v, holding in ways.found
+    ]
     results = [v for v, _ in found]
     if any(not isinstance(v, Scalar) or isinstance(v.value, float) or v.value is None for v in results):
         return
