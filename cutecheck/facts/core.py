@@ -116,6 +116,7 @@ class Event:
     block: tuple[int | None, ...] = ()
     kernel: str = ""  # the kernel that was walked when it was reached
     signals: str = ""  # the barriers that an asynchronous copy tells, as the ``subject`` of calls; empty: not known
+    otherwise: bool = False  # it is also reached under other conditions than ``guards``
 
 
 ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # of shared memory, the result of a Call

@@ -43,7 +43,7 @@ def left_out(event: Event, context: Context) -> tuple[int, int] | None:
     Where the tile is a multiple of the tiled copy's, so that what is left out is in it, and nothing else in the loops
     around copies to the same memory.
     """
-    if not _by_threads(event) or len(event.operands) < 2:
+    if not _by_threads(event) or len(event.operands) < 2 or event.otherwise:
         return None
     target = event.operands[1]
     found = _slices(event, target)
@@ -54,6 +54,10 @@ def left_out(event: Event, context: Context) -> tuple[int, int] | None:
     taken = {i for i in slices.values() if 0 <= i < count}
     if past_the_last(event) is not None:
         return None  # said of the slices
+    for other in _calls_of_its_function(event, context):
+        if (more := _slices(other, other.operands[1])) is None:
+            return None
+        taken |= {i for i in more[1].values() if 0 <= i < count}
     if not taken or len(taken) == count or _copied_elsewhere(event, target, context):
         return None
     whole = known_value(event.threads) if event.threads is not None else None
@@ -112,6 +116,15 @@ def divides(event: Event, target: TensorFact) -> bool:
     except (CuteError, NotModelledError, UndecidedError, TypeError, IndexError):
         return False
     return all(n is not None and s > 0 and n % s == 0 for n, s in zip(sizes, steps, strict=True))
+
+
+def _calls_of_its_function(event: Event, context: Context) -> list[Event]:
+    """What the same copy is where its function is called again, as by each role with its own part of the threads."""
+    return [
+        e for e in context.facts.events
+        if e is not event and (e.kernel, e.arch, e.kind, e.span) == (event.kernel, event.arch, "copy", event.span)
+        and len(e.operands) > 1 and e.operands[1].buffer == event.operands[1].buffer
+    ]  # fmt: skip
 
 
 def _copied_elsewhere(event: Event, target: TensorFact, context: Context) -> bool:

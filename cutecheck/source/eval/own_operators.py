@@ -11,7 +11,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate, bind
 from cutecheck.source.eval.ranking import Given
 from cutecheck.source.eval.scope import Entry, Scope
-from cutecheck.source.eval.values import EnumVal, FuncSet, Object, Scalar, Value
+from cutecheck.source.eval.values import Enumeral, EnumVal, FuncSet, Object, Scalar, Value
 
 NO_OPERATOR = "operator"
 _EXACT = 3  # from here on an argument is what a parameter takes
@@ -71,7 +71,9 @@ def _namespace(v: Value) -> Scope | None:
 
 def of_enumerations(m: Machine, op: str, operands: list[Value], span: Span) -> Value | None:
     """What a function says of an operator on enumerations; None where it is the one of the language."""
-    if not m.dialect.by_value or not any(isinstance(v, EnumVal) and v.of is not None for v in operands):
+    if not m.dialect.by_value or not any(
+        (isinstance(v, EnumVal) and v.of is not None) or isinstance(v, Enumeral) for v in operands
+    ):
         return None
     free = functions(m, f"operator{op}", operands, span)
     if free is None or not any(bind(m, e, free, operands, {}) for e in free.entries):

@@ -22,9 +22,9 @@ from cutecheck.source.eval.record.numbers import round_again, several_tiles, und
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers, agree, shares
-from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver
-from cutecheck.source.eval.record.tiles import MOST_COST, TileWalk
+from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, agree, shares
+from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver, members
+from cutecheck.source.eval.record.tiles import FEW_TILES, MOST_COST, TileWalk
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 
@@ -34,6 +34,7 @@ _REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
 _SHARES = 2  # of a work that blocks share: as many as it has tiles, each has one, whose next tile nobody sees
+_FEW_SHARES = (_SHARES, 1)  # where threads go one way; a block that has all of it need not wait for another
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _WARP = 32
 _WARPGROUP = 128
@@ -42,6 +43,8 @@ _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has severa
 _MOST_ROLES = 12  # that do something
 _MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
+_MOST_WITHOUT = 4  # numbers that are 0 in place of others, one at a time, where a block has no work
+_FEW_ITEMS = 1  # of a work that a block is told its part of
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -92,11 +95,20 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     made_smaller = False
     numbers: Numbers | None = None
     if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
-        ones = dict.fromkeys(running.made_by_host, 1)
-        other = _run(m, start, False, numbers=ones)
+        for tried in _others(running):
+            other = _run(m, start, False, numbers=tried)
+            cost += other[0].cost
+            if other[0].steps:
+                (running, complete), numbers = other, tried
+                break
+    for many in _FEW_SHARES if numbers is None else ():
+        divided = dict.fromkeys(shares(running.rounds.loops.values()), many)
+        if not divided or (complete and many == 1):
+            break
+        other = _run(m, start, False, numbers=divided)
         cost += other[0].cost
-        if other[0].steps:
-            (running, complete), numbers = other, ones
+        if (other[1], len(other[0].steps)) > (complete, len(running.steps)):
+            (running, complete), numbers = other, divided
     if running.chose and not complete:
         other = _run(m, start, True, numbers=numbers)
         cost += other[0].cost
@@ -149,6 +161,22 @@ def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay |
         walk = TileWalk(m, given=True)
         complete = _run(m, start, True, made=walk, most=MOST_COST)[1]
         cost += walk.cost
+    if walk.long and walk.memory.read and not complete:  # memory says how often a loop runs
+        few: Numbers = {f"{MEMORY}{buffer}{EACH}": FEW_TILES for buffer in walk.memory.read}
+        walk = TileWalk(m, walk.given, few)
+        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+    divided = shares(walk.rounds.loops.values())
+    if divided and not complete:
+        walk = TileWalk(m, walk.given, dict.fromkeys(divided, 1))
+        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+    for numbers in _others(walk) if complete and not walk.steps else ():
+        walk = TileWalk(m, numbers=numbers)
+        complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
+        cost += walk.cost
+        if walk.steps:
+            break
     if not complete:
         return made, cost
     known = made if made is not None else Replay((), False)
@@ -171,6 +199,7 @@ class Start:
     named: dict[str, Value] = field(default_factory=dict)
     most: int = _REPLAYED  # steps of one run
     by_source: bool = False  # a kernel of the Python DSL
+    numbers: Numbers = field(default_factory=dict)  # run-time numbers of all runs that have no others for them
 
 
 @dataclass(slots=True)
@@ -194,8 +223,9 @@ class _Team:
 
     def run(self, m: Machine, start: Start, thread: int) -> Replaying:
         made = Replaying(
-            m, False, thread, views=self.views, numbers=self.numbers, remembers=self.remembers, endless=self.endless
-        )
+            m, False, thread, views=self.views, numbers={**start.numbers, **self.numbers}, remembers=self.remembers,
+            endless=self.endless,
+        )  # fmt: skip
         running, complete = _run(m, start, False, made=made)
         self.asked.update(running.asked)
         self.found.append(running)
@@ -217,6 +247,11 @@ class _Team:
             )  # fmt: skip
             self.roles[thread] = next(alike, None)
         return self.roles[thread]
+
+    @property
+    def idle(self) -> bool:
+        """Whether all runs ended before any step, as of a block without work."""
+        return all(self.ended) and not any(f.steps for f in self.found)
 
     def busy(self) -> int:
         """Roles that were run and have steps of their own."""
@@ -272,6 +307,13 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
+    for numbers in _others(*team.found) if team.idle and not start.by_source else ():
+        other = _Team(block, cost=team.cost)
+        _team(m, replace(start, numbers=numbers), other)
+        team.cost = other.cost
+        if other.busy():
+            start, team = replace(start, numbers=numbers), other
+            break
     if team.farther:
         more = _Team(block, team.farther)
         _team(m, start, more)
@@ -300,6 +342,18 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         team = _Team(block, remembers=False)
         _team(m, start, team)
     return team.replay(m), cost + team.cost
+
+
+def _others(*runs: Replaying) -> list[Numbers]:
+    """Numbers at which a block may have work that had none in these runs, the likeliest first.
+
+    A block may be told by memory what its part of the work is: from which item to which, and where it begins in it.
+    Then the first item is 0, and all else that the object says is few.
+    """
+    every = sorted({name for r in runs for name in r.made_by_host}, key=lambda n: ("." not in n, n))
+    names = every[:_MOST_WITHOUT]
+    parts = [{members(n): _FEW_ITEMS, n: 0} for n in names if "." in n]
+    return [*parts, *([dict.fromkeys(every, 1)] if every else []), *({n: 0} for n in names)]
 
 
 def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:

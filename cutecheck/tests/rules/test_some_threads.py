@@ -78,3 +78,36 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     found = {f.code for f in report.findings}
     assert codes <= found
     assert codes or not found
+
+
+BY_ROLE = """
+using Out = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+template <class S, class G>
+__device__ void store(S const& s, G const& g) {
+  __syncthreads();
+  auto o = Out{}.get_slice(threadIdx.x);
+  copy(Out{}, o.partition_S(s), o.partition_D(g));
+}
+__global__ void __launch_bounds__(128) fill(float* C) {
+  __shared__ alignas(16) float tile[32 * 64];
+  using Rows = Layout<Shape<_32, _64>, Stride<_64, _1>>;
+  Tensor s = make_tensor(make_smem_ptr(tile), Rows{});
+  Tensor g = make_tensor(make_gmem_ptr(C), Rows{});
+  for (int i = threadIdx.x; i < 2048; i += 128) tile[i] = i;
+  if (threadIdx.x < 64) {
+    store(s, g);
+  } else {
+    OTHER;
+  }
+}
+void run(float* C) { fill<<<1, 128>>>(C); }
+"""
+
+
+@pytest.mark.parametrize("other, codes", [("store(s, g)", set()), ("__syncthreads()", {"CUT701"})])
+def test_a_function_that_each_role_calls_for_its_threads(other: str, codes: set[str], tmp_path: Path) -> None:
+    (tmp_path / "fill.cu").write_text(PREAMBLE + BY_ROLE.replace("OTHER", other))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT7",), cache=False))
+    assert not report.failures
+    assert {f.code for f in report.findings} == codes

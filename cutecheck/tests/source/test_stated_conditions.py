@@ -20,6 +20,9 @@ bool can(int lda) { return lda % 8 == 0; }
 bool can_too(int lda) { bool ok = true; ok = ok && lda % 8 == 0; if (!ok) { printf("x"); } return ok; }
 bool can_three(int lda) { if (lda % 8 != 0) return false; if (lda < 0) return false; return true; }
 int status(int lda) { if (lda % 8 != 0) return 1; return 0; }
+enum class State { Ok, Stride, Sign };
+State state(int lda) { if (lda % 8 != 0) return State::Stride; if (lda < 0) return State::Sign; return State::Ok; }
+State flaw(int lda, int n) { if (n == 3) return State::Ok; if (lda % 8 != 0) return State::Stride; return State::Ok; }
 void checked(int lda) { TORCH_CHECK(lda % 8 == 0); }
 void checked_at_times(int lda, int n) { if (n > 3) return; TORCH_CHECK(lda % 8 == 0); }
 bool checks(int lda) { TORCH_CHECK(lda % 8 == 0); return true; }
@@ -47,6 +50,9 @@ STATED = [
     "TORCH_CHECK(can_three(lda)); launch(p, lda);",
     "if (status(lda) != 0) return; launch(p, lda);",
     "int s = status(lda); if (s) return; launch(p, lda);",
+    "if (state(lda) != State::Ok) return; launch(p, lda);",
+    "if (auto s = state(lda); s != State::Ok) return; launch(p, lda);",
+    "auto s = state(lda); if (State::Ok == s) launch(p, lda);",
     "if (1 > status(lda)) launch(p, lda);",
     "bool ok = lda % 8 == 0; TORCH_CHECK(ok); launch(p, lda);",
     "bool ok = lda % 8 == 0 && n > 3; if (!ok) return; launch(p, lda);",
@@ -76,6 +82,9 @@ NOT_STATED = [
     "bool x = lda % 8 == 0 && n > 3; launch(p, lda);",
     "launch(p, lda);",
     "if (status(lda) == 0) return; launch(p, lda);",
+    "if (state(lda) == State::Ok) return; launch(p, lda);",
+    "if (state(lda) == State::Sign) return; launch(p, lda);",
+    "if (flaw(lda, n) != State::Ok) return; launch(p, lda);",
     "if (can(lda)) { printf(); } launch(p, lda);",
     "TORCH_CHECK(!can_three(lda)); launch(p, lda);",
     "bool ok = lda % 8 == 0 || n > 3; if (!ok) return; launch(p, lda);",

@@ -41,6 +41,7 @@ from cutecheck.source.eval.threads import of_shared, of_thread
 from cutecheck.source.eval.values import (
     Address,
     ArrayType,
+    Enumeral,
     EnumVal,
     Extern,
     ExternType,
@@ -132,7 +133,7 @@ def _unary(m: Machine, node: ir.Unary, env: Env) -> Value:
         value = conversions.number(m, known, node.span)
         if isinstance(value, Unknown):
             return value
-    if isinstance(value, EnumVal):
+    if isinstance(value, (EnumVal, Enumeral)):
         own = own_operators.of_enumerations(m, "!" if node.op == "not" else node.op, [value], node.span)
         if own is not None:
             return own
@@ -267,7 +268,7 @@ def binary(
     own = m.dialect.operator(m, op, left, right, span)
     if own is not DEFER:
         return own
-    if isinstance(left, EnumVal) or isinstance(right, EnumVal):
+    if isinstance(left, (EnumVal, Enumeral)) or isinstance(right, (EnumVal, Enumeral)):
         special = own_operators.of_enumerations(m, op, [left, right], span)
         if special is not None:
             return special

@@ -407,10 +407,16 @@ def _variable(node: ir.Call | None, c: Call) -> str:
 
 def of_both(first: Event, again: Event) -> Event:
     """An event that is met twice: of what held the first time only what holds again."""
+    if not first.otherwise and (again.otherwise or _asked(first) != _asked(again)):
+        first = replace(first, otherwise=True)
     if first.hypotheses == again.hypotheses:
         return first
     held = {_stated(h) for h in again.hypotheses}
     return replace(first, hypotheses=tuple(h for h in first.hypotheses if _stated(h) in held))
+
+
+def _asked(event: Event) -> frozenset[tuple[Span, bool]]:
+    return frozenset((g.span, g.negated) for g in event.guards if not g.host)
 
 
 def _stated(h: Hypothesis) -> str:

@@ -177,6 +177,9 @@ class Running:
             if v.name in numbers:
                 values[v.name] = numbers[v.name]
                 continue
+            if (whole := members(v.name)) in numbers:
+                values[v.name] = numbers[whole]
+                continue
             if v.name.startswith(INDEX):
                 values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
@@ -336,6 +339,11 @@ class Loaded:
     def name(self, buffer: str, at: int) -> str:
         self.read.add(buffer)
         return f"{MEMORY}{buffer}[{at}]"
+
+
+def members(name: str) -> str:
+    """What names all numbers of an object of which one is so called."""
+    return f"{name.rpartition('.')[0]}."
 
 
 def of_thread(value: Value) -> bool:

@@ -16,6 +16,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.record.regions import by_hardware, may_overlap, tensor_of
 from cutecheck.source.eval.record.replay import Replaying
+from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import MORE_PASSES, of_library
 from cutecheck.source.eval.values import Value
 
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 MOST_COST = 64_000  # steps of the evaluation
 _LEAST = 384  # of run-time numbers: some tiles, a multiple of most of their extents
+FEW_TILES = 96  # where they are too many, of numbers in memory
 _MOST_ELEMENTS = 4096  # of a tensor in registers
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
@@ -37,8 +39,8 @@ class TileWalk(Replaying):
     What is done to a tensor by other means than CuTe's (an element is taken, a pointer to it) may write it.
     """
 
-    def __init__(self, m: Machine, given: bool = False) -> None:
-        super().__init__(m, given, least=_LEAST, passes=MORE_PASSES)
+    def __init__(self, m: Machine, given: bool = False, numbers: Numbers | None = None) -> None:
+        super().__init__(m, given, least=_LEAST, passes=MORE_PASSES, numbers=numbers)
         self.set: set[str] = set()  # buffers of registers of which all is written, or may be
         self.parts: dict[str, set[int]] = {}  # of others the elements that are written
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known

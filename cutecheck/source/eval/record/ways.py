@@ -12,7 +12,7 @@ from cutecheck.facts import Hypothesis
 from cutecheck.model.expr import Expr, Var
 from cutecheck.model.ints import Condition, Dyn, as_expr
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.values import Scalar, Value, constant
+from cutecheck.source.eval.values import EnumVal, Scalar, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -67,12 +67,15 @@ def result_tells(m: Machine, frame: Frame, value: Value) -> None:
     variable = lone(number.expr) if isinstance(number, Dyn) else None
     if ways is None or variable is None or len(ways.found) < 2:
         return
-    results = [v for v, _ in ways.found]
+    found: list[tuple[Value, tuple[Hypothesis, ...]]] = [
+        (Scalar(v.value, v.ctype) if isinstance(v, EnumVal) else v, holding) for v, holding in ways.found
+    ]
+    results = [v for v, _ in found]
     if any(not isinstance(v, Scalar) or isinstance(v.value, float) or v.value is None for v in results):
         return
     if any(lone(as_expr(v.value)) == variable for v in results):
         return  # it is one of them
-    m.told[variable.name] = tuple((v, tuple(h.condition for h in holding)) for v, holding in ways.found)
+    m.told[variable.name] = tuple((v, tuple(h.condition for h in holding)) for v, holding in found)
 
 
 def lone(e: Expr) -> Var | None:

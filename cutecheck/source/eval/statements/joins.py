@@ -15,6 +15,7 @@ from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.chosen import OneOf, one_of
+from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.factors import by_factors
 from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
@@ -22,8 +23,19 @@ from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.pointers import either_buffer
 from cutecheck.source.eval.threads import is_lost, lost, of_shared, some, varies
 from cutecheck.source.eval.tuples import like
-from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import Address, Extern, FuncSet, Object, Pointer, Scalar, TensorVal, Value
+from cutecheck.source.eval.types import type_key, type_of
+from cutecheck.source.eval.values import (
+    Address,
+    Enumeral,
+    EnumVal,
+    Extern,
+    FuncSet,
+    Object,
+    Pointer,
+    Scalar,
+    TensorVal,
+    Value,
+)
 
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts
@@ -50,6 +62,9 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
         return a
     if isinstance(b, Unknown):
         return b
+    enumerated = _enumerated(m, a, b, what, span, varying)
+    if enumerated is not None:
+        return enumerated
     if isinstance(a, Scalar) and isinstance(b, Scalar):
         if a.value is None or b.value is None or isinstance(a.value, float) or isinstance(b.value, float):
             return Scalar(None, a.ctype) if varying else of_shared(a.ctype, f"either#{m.number()}", a, b)
@@ -98,6 +113,17 @@ def join(m: Machine, a: Value, b: Value, what: str, span: Span, cond: Value = No
     if m.dialect.by_value:
         forgotten(m, a, b)
     return Unknown(f"{what} depends on a condition that is not known", span)
+
+
+def _enumerated(m: Machine, a: Value, b: Value, what: str, span: Span, varying: bool) -> Value:
+    """One of the values of an enumeration that both are of: the integer that it is kept as may be either."""
+    both = [(type_of(v), v.value, v.ctype) for v in (a, b) if isinstance(v, (EnumVal, Enumeral))]
+    if len(both) < 2 or not isinstance(both[0][0], EnumRef) or both[0][0] != both[1][0]:
+        return None
+    (of, one, kept), (_, other, _) = both
+    if not isinstance(one, (int, Dyn)) or not isinstance(other, (int, Dyn)):
+        return None
+    return Enumeral(cover(m, one, other, what, span, False, varying), kept, of)
 
 
 def _same(a: Value, b: Value) -> bool:
