@@ -17,6 +17,7 @@ from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.whole_warpgroups import left_out
 
 ALLOCATES = ("warpgroup_reg_alloc", "setmaxregister_increase")
+_MEASURED = "sm_90"  # where warps that do not come were seen to stop the others
 FREES = ("warpgroup_reg_dealloc", "setmaxregister_decrease")
 _WARPGROUP = 128
 _LEAST, _MOST, _STEP = 24, 256, 8
@@ -62,7 +63,8 @@ class RegisterCounts(Rule):
     Why
         A block gets its registers when it starts: 65536 shared by its threads, a multiple of 8 each. ``setmaxnreg.inc``
         waits until the other warpgroups have given back as many as it asks for. Where they do not, it waits for ever.
-        All warps of a warpgroup execute the same ``setmaxnreg``; what comes of it where one does not is undefined.
+        All warps of a warpgroup execute the same ``setmaxnreg``; what comes of it where one does not is undefined. An
+        H200 waits for ever, also where the other warps have ended. Elsewhere than on sm_90 it is a warning.
 
     Example
         cutlass::arch::warpgroup_reg_dealloc<56>();  // the producer, of 384 threads
@@ -154,11 +156,14 @@ class RegisterCounts(Rule):
         lacking = left_out(calls, threads) if calls and call is calls[0] else None
         if lacking is not None:
             which = ", ".join(map(str, lacking.missing))
+            measured = (call.arch or "").startswith(_MEASURED)
+            who = f"warps {which} of the block never execute"
+            who = who if "," in which else f"warp {which} of the block never executes"
             yield self._finding(
-                lacking.call, f"warp{'s' if len(lacking.missing) > 1 else ''} {which} of the block never execute"
-                f"{'' if len(lacking.missing) > 1 else 's'} setmaxnreg, other warps of the same warpgroup do: it waits "
-                "for all four", "some of the warpgroup's warps", "let every warp of the warpgroup execute it, also one "
-                "that has nothing else to do",
+                lacking.call, f"{who} setmaxnreg, other warps of the same warpgroup do: "
+                + ("it waits for all four" if measured else "all four have to"),
+                "some of the warpgroup's warps", "let every warp of the warpgroup execute it, also one "
+                "that has nothing else to do", severity=None if measured else "warning",
             )  # fmt: skip
 
     def _holds(self, taken: int, have: int, call: Call, context: Context) -> bool:

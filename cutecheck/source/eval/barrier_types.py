@@ -1,10 +1,12 @@
-"""CUTLASS's classes of barriers in shared memory, where their header is not read."""
+"""Barriers in shared memory: CUTLASS's classes where their header is not read, and words of 64 bits."""
 
 from __future__ import annotations
 
-from cutecheck.source.eval.values import ExternType, Pointer, Value
+from cutecheck.source.eval.values import ExternType, Pointer, ScalarType, Value
 
 BARRIERS = ("ClusterBarrier", "ClusterTransactionBarrier")
+_BARRIER = 64  # bits
+_WORDS = frozenset({"uint64_t", "unsigned long", "unsigned long long"})
 _WHERE = frozenset({"", "cutlass::arch", "arch"})
 
 
@@ -18,3 +20,12 @@ def is_barrier_type(of: Value) -> bool:
         return False
     space, _, name = of.name.removeprefix("::").rpartition("::")
     return name in BARRIERS and space in _WHERE
+
+
+def is_number(of: Value) -> bool:
+    """An arithmetic type in shared memory whose variables are read as numbers.
+
+    Unsigned words of 64 bits are barriers there (``initialize_barrier(uint64_t&, int)`` of CuTe): they stand for
+    the place.
+    """
+    return isinstance(of, ScalarType) and not (of.dtype.bits == _BARRIER and of.dtype.name in _WORDS)

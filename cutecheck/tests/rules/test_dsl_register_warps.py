@@ -61,4 +61,14 @@ def test_warps_that_do_not_come(tmp_path: Path, loads: bool, last: int, block: i
     (tmp_path / "main.py").write_text(text)
     made = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, select=("CUT708",)))
     assert len(made.findings) == bool(left)
-    assert all(left in f.message for f in made.findings)
+    assert all(left in f.message and f.severity == "error" for f in made.findings)
+
+
+def test_where_nobody_has_seen_it_wait_it_is_a_warning(tmp_path: Path) -> None:
+    text = SCRIPT
+    for old, new in {"LOADS": "False", "LAST": "10", "BLOCK": "384", "FEW": "232"}.items():
+        text = text.replace(old, new)
+    (tmp_path / "main.py").write_text(text)
+    (found,) = check(inputs([str(tmp_path)]), Settings(arch=("sm_120a",), cache=False, select=("CUT708",))).findings
+    assert found.severity == "warning"
+    assert found.message.endswith("all four have to")

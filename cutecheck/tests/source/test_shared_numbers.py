@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
@@ -64,3 +66,45 @@ def test_two_reads_are_two_numbers(tmp_path: Path) -> None:
     (event,) = extract(ExtractRequest((tmp_path,))).events
     assert event.operands[0].offset not in (0, 8)
     assert len(set(re.findall(r"#\d+", str(event.operands[0].offset)))) == 2
+
+
+TMA = """
+#include <cute/tensor.hpp>
+#include <cute/arch/cluster_sm90.hpp>
+#include <cutlass/arch/barrier.h>
+using namespace cute;
+using Full = cutlass::arch::ClusterTransactionBarrier;
+using Smem = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64, _4>{}));
+template <class T>
+__global__ void parts(CUTE_GRID_CONSTANT T const ta, half_t* out) {
+  __shared__ alignas(1024) half_t a[cosize_v<Smem>];
+  __shared__ alignas(8) uint64_t DECLARED;
+  Tensor sA = make_tensor(make_smem_ptr(a), Smem{});
+  Tensor gA = local_tile(ta.get_tma_tensor(Shape<_256, _64>{}), Shape<_64, _64>{}, make_coord(_, 0));
+  auto ca = ta.get_slice(0);
+  if (threadIdx.x == 0) Full::init(&BAR, 1);
+  cutlass::arch::fence_barrier_init();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    Full::arrive_and_expect_tx(&BAR, COUNT * 64 * 64 * 2);
+    for (int q = 0; q < 4; ++q) copy(ta.with(BAR), ca.partition_S(gA)(_, _, _, q), ca.partition_D(sA)(_, _, _, q));
+  }
+  Full::wait(&BAR, 0);
+  for (int q = 0; q < 4; ++q) out[q * 64 + threadIdx.x] = sA(threadIdx.x, 0, q);
+}
+void host(half_t* p, half_t* out) {
+  auto g = make_tensor(make_gmem_ptr(p), Layout<Shape<_256, _64>, Stride<_64, _1>>{});
+  auto ta = make_tma_copy(SM90_TMA_LOAD{}, g, Smem{}(_, _, Int<0>{}), Shape<_64, _64>{}, _1{});
+  parts<<<1, 64>>>(ta, out);
+}
+"""
+
+
+@pytest.mark.parametrize(("declared", "bar"), [("bar", "bar"), ("bars[2]", "bars[1]")])
+@pytest.mark.parametrize(("count", "codes"), [(4, set()), (3, {"CUT805"})])
+def test_words_of_64_bits_are_barriers(tmp_path: Path, declared: str, bar: str, count: int, codes: set[str]) -> None:
+    text = TMA.replace("DECLARED", declared).replace("BAR", bar).replace("COUNT", str(count))
+    (tmp_path / "parts.cu").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",)))
+    assert not report.errors
+    assert {f.code for f in report.findings} == codes

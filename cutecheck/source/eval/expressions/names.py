@@ -21,6 +21,7 @@ from cutecheck.source.eval import (
     std_arrays,
     templates,
 )
+from cutecheck.source.eval.barrier_types import is_number
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics.names import as_trait
 from cutecheck.source.eval.intrinsics.registry import KEEP_QUALIFIERS
@@ -170,8 +171,10 @@ def _name(m: Machine, node: ir.Name, env: Env) -> Value:
         value = value.items[0]
     elif type(value) is Elements and m.whole is not node:
         return leaks.decayed(m, places.named(m, node.ident, env), node.span)
-    elif isinstance(value, (Pointer, Unknown)) and (place := m.recorder.single(node.ident, env)) is not None:
-        return intrinsics.dereference(m, place, node.span)  # what a `__shared__` number holds
+    elif isinstance(value, (Pointer, Unknown)):
+        place = m.recorder.single(node.ident, env)
+        if place is not None and is_number(place.type):
+            return intrinsics.dereference(m, place, node.span)  # what a `__shared__` number holds
     if node.ident in CONFIG_NAMES:
         m.recorder.used(m, node.ident, node.span, value)
     return value

@@ -16,7 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import slots
-from cutecheck.source.eval.barrier_types import is_barrier_type
+from cutecheck.source.eval.barrier_types import is_barrier_type, is_number
 from cutecheck.source.eval.intrinsics import strings, tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
@@ -89,6 +89,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
         if isinstance(base.type, ArrayType) and args:
             element = element_of(m, base, args[0], span)
             own = isinstance(base.type.inner, (ScalarType, PtrType, ValueType))
+            own = own and (base.space != "smem" or is_number(base.type.inner))
             return dereference(m, element, span) if own or isinstance(base.type.inner, ClassInst) else element
         element = (
             element_of(m, base, args[0], span)
