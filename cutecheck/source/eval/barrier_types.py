@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval.values import ExternType, Pointer, ScalarType, Value
 
 BARRIERS = ("ClusterBarrier", "ClusterTransactionBarrier")
-_BARRIER = 64  # bits
 _WORDS = frozenset({"uint64_t", "unsigned long", "unsigned long long"})
 _WHERE = frozenset({"", "cutlass::arch", "arch"})
 
@@ -23,9 +23,9 @@ def is_barrier_type(of: Value) -> bool:
 
 
 def is_number(of: Value) -> bool:
-    """An arithmetic type in shared memory whose variables are read as numbers.
+    """A type in shared memory whose variables are read as numbers: integers, which offsets are made of.
 
     Unsigned words of 64 bits are barriers there (``initialize_barrier(uint64_t&, int)`` of CuTe): they stand for
     the place.
     """
-    return isinstance(of, ScalarType) and not (of.dtype.bits == _BARRIER and of.dtype.name in _WORDS)
+    return isinstance(of, ScalarType) and of.dtype.name in INTEGERS and of.dtype.name not in _WORDS
