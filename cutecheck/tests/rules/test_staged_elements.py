@@ -196,3 +196,14 @@ def test_right(name: str) -> None:
 @pytest.mark.parametrize("name", WRONG)
 def test_wrong(name: str) -> None:
     assert WRONG[name][1] <= _found().get(f"w_{name}", set())
+
+
+@pytest.mark.parametrize("name", ["half_no_barrier", "half_waits_too_little", "warps_wait_too_little"])
+def test_wrong_of_integers(tmp_path: Path, name: str) -> None:
+    """What is read of an integer in shared memory is a number; where it is is known all the same."""
+    text, codes = WRONG[name]
+    whole = (HEAD + text.replace("NAME", "kernel") + _launches(["kernel"], {"kernel": text})).replace("float", "int")
+    (tmp_path / "kernels.cu").write_text(whole)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2",)))
+    assert not report.errors
+    assert codes <= {f.code for f in report.findings}

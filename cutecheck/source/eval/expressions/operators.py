@@ -160,7 +160,7 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
         return _of_tensor(m, tensor, node, env) if isinstance(tensor, TensorVal) else None
     if not isinstance(node, ir.Index) or len(node.args) != 1:
         return None
-    if not repeatable.quiet(node.base) and not repeatable.changes_nothing(node.base):
+    if not _again(node.base):
         return None
     base = places.whole(m, node.base, env)
     if isinstance(base, TensorVal):
@@ -171,6 +171,13 @@ def _element(m: Machine, node: ir.Expr, env: Env) -> Value | None:
     if not isinstance(inner, ScalarType):
         return None
     return intrinsics.advance(m, replace(base, type=inner), m.eval(node.args[0], env), node.span)
+
+
+def _again(node: ir.Expr) -> bool:
+    """Whether an array can be looked up once more: ``s[(t + 1) % 2]``, too."""
+    if repeatable.quiet(node) or repeatable.changes_nothing(node):
+        return True
+    return isinstance(node, ir.Index) and _again(node.base) and all(map(repeatable.changes_nothing, node.args))
 
 
 def _swizzles_elements(layout: ComposedLayout, tensor: TensorVal) -> bool:
