@@ -60,6 +60,15 @@ def test_it_moves_a_pointer_by_what_it_holds(tmp_path: Path, before: str, offset
     assert re.sub(r"#\d+", "", str(source.offset)) == found
 
 
+def test_a_pointer_is_not_moved_to_a_word_of_64_bits(tmp_path: Path) -> None:
+    """What stands for its place is no pointer to add to: the sum is not known, and no part of the word."""
+    text = KERNEL.replace("int starts[4]", "uint64_t starts[4]").replace("BEFORE", "").replace("OFFSET", "starts[0]")
+    (tmp_path / "rows.cu").write_text(text)
+    (event,) = extract(ExtractRequest((tmp_path,))).events
+    assert event.operands[0].buffer != "rows::starts"
+    assert event.operands[0].space == "unknown"
+
+
 def test_two_reads_are_two_numbers(tmp_path: Path) -> None:
     text = KERNEL.replace("BEFORE", "int apart = starts[1] - starts[0];").replace("OFFSET", "8 * apart")
     (tmp_path / "rows.cu").write_text(text)

@@ -248,6 +248,8 @@ def binary(m: Machine, op: str, left: Value, right: Value, span: Span) -> Value 
         return _past(m, left, by, span)
     if op == "+" and isinstance(left, Str) and isinstance(right, (Scalar, int)):
         return strings.rest(left, right, span)
+    if op == "+" and isinstance(left, Pointer) and isinstance(right, Pointer):
+        return Unknown("a number in shared memory that stands for its place is added to a pointer", span)
     if op == "+" and isinstance(right, (Pointer, Address)):
         return _past(m, right, left, span)
     if isinstance(left, Address) and isinstance(right, Address):
