@@ -9,6 +9,7 @@ from cutecheck.records import record
 REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay as its argument
 # functions of steps that store single elements of shared memory, of an array or of a tensor
 BY_HAND, OF_TENSOR = "by hand", "by hand, of a tensor"
+COMPUTED = "computed with"  # of one that has an element of registers in an expression
 AS_VALUE = "as a value"  # the function of a step that reads all elements of a tensor, which computes with them
 ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which barrier of the buffer it is of
 

@@ -35,8 +35,9 @@ class ReadWithoutWrite(Replayed):
 
     What it checks
         Of kernels that can be run pass by pass to their end, whatever orders their threads: before a copy or product
-        reads a fragment in registers, or a copy its predicates, something copied to it, cleared it, or took one of its
-        elements or a pointer to it; where copies and products write parts of one, to some of what is read; and
+        reads a fragment in registers, a copy its predicates, or an expression an element of one (``acc(i) += x``),
+        something copied to it, cleared it, stored to an element, or took a pointer to it; where copies and products
+        write parts of one, to some of what is read; and
         what copies and products read of shared memory, something in the kernel writes: a copy, a TMA load, a
         store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
         (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from cutecheck.facts.replayed import Place, Step
+from cutecheck.facts.replayed import COMPUTED, Place, Step
 from cutecheck.rules.derive.faults import Kind
 
 _Wrong = tuple[Kind, Step, Place, Step | None]  # what is wrong with which step, of what, and the other step
@@ -39,6 +39,10 @@ class Accumulators:
 
     def does(self, step: Step) -> Iterator[_Wrong]:
         """What is wrong with a step."""
+        if step.function == COMPUTED:  # before a loop or an assignment that has a step of its own
+            known = self.set if self.trusts else {p.buffer for p in step.places}
+            yield from (("unwritten", step, p, None) for p in step.places if p.buffer not in known)
+            return
         self._touches(step)
         if step.kind == "gemm":
             yield from self._product(step)

@@ -17,11 +17,12 @@ from cutecheck.source.dsl import piping
 from cutecheck.source.dsl.barriers import NAMED
 from cutecheck.source.dsl.values import RunTimeRange
 from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval.one_run import Start, apart
 from cutecheck.source.eval.record.numbers import longer_loops
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
-from cutecheck.source.eval.reruns import Start, apart, roles
+from cutecheck.source.eval.reruns import roles
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, TensorVal, Value
 

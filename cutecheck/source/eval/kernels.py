@@ -16,11 +16,12 @@ from cutecheck.source.eval.contexts import Known, stated
 from cutecheck.source.eval.launches import key_of
 from cutecheck.source.eval.limits import FILES_SHARE
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.one_run import apart
 from cutecheck.source.eval.outputs import numbers, outputs
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
 from cutecheck.source.eval.record.running import of_library
-from cutecheck.source.eval.reruns import apart, replay
+from cutecheck.source.eval.reruns import replay
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter

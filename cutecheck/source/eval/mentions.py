@@ -71,17 +71,18 @@ def names_in(node: Any) -> tuple[str, ...]:
     return _names(node, _inner)
 
 
-_ASKS = frozenset({"size", "rank", "shape", "cosize", "depth", "layout", "sizeof"})  # of a tensor, not of what is in it
+ASKS = frozenset({"size", "rank", "shape", "cosize", "depth", "layout", "sizeof"})  # of a tensor, not of what is in it
 
 
 @once
 def names_of_contents(node: Any) -> tuple[str, ...]:
     """Those of which more is asked than how large they are."""
-    return _names(node, _inner_of_contents)
+    return _names(node, parts_of_contents)
 
 
-def _inner_of_contents(node: Any) -> Iterable[Any]:
-    asks = isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped)) and node.fn.ident in _ASKS
+def parts_of_contents(node: Any) -> Iterable[Any]:
+    """The parts of a node, of one that asks how large a tensor is none."""
+    asks = isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped)) and node.fn.ident in ASKS
     return () if asks else _inner(node)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from itertools import combinations
 
@@ -12,25 +10,21 @@ from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import known_value
-from cutecheck.source.eval import ir
-from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import round_again, several_tiles, undivided
-from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, agree, shares
-from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES, ReplayOver, members
-from cutecheck.source.eval.record.tiles import FEW_TILES, MOST_COST, TileWalk
-from cutecheck.source.eval.scope import Entry, Env
-from cutecheck.source.eval.values import BudgetExceeded, Object, Value
+from cutecheck.source.eval.record.rounds import Numbers, agree, shares
+from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
+from cutecheck.source.eval.tile_runs import with_tiles
+from cutecheck.source.eval.values import Object, Value
 
 _MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _MOST_FOR_TILES = 3  # that are run for what they take and leave
-_REPLAYED = 200_000  # steps of a kernel that is run pass by pass
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
 _SHARES = 2  # of a work that blocks share: as many as it has tiles, each has one, whose next tile nobody sees
@@ -43,8 +37,6 @@ _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has severa
 _MOST_ROLES = 12  # that do something
 _MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
-_MOST_WITHOUT = 4  # numbers that are 0 in place of others, one at a time, where a block has no work
-_FEW_ITEMS = 1  # of a work that a block is told its part of
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -59,7 +51,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
     walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
-    if walked >= _MOST_REPLAYED or steps > _REPLAYED:
+    if walked >= _MOST_REPLAYED or steps > MOST_STEPS:
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = Start(best.entry, best.fn, best.env, self_, args, span)
@@ -81,7 +73,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
                     pointed=teams.pointed,
                 )
     if walked < _MOST_FOR_TILES:
-        made, more = _with_tiles(m, start, made)
+        made, more = with_tiles(m, start, made)
         cost += more
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
@@ -90,13 +82,13 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
 
 def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps."""
-    running, complete = _run(m, start, False)
+    running, complete = run(m, start, False)
     cost = running.cost
     made_smaller = False
     numbers: Numbers | None = None
     if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
-        for tried in _others(running):
-            other = _run(m, start, False, numbers=tried)
+        for tried in others(running):
+            other = run(m, start, False, numbers=tried)
             cost += other[0].cost
             if other[0].steps:
                 (running, complete), numbers = other, tried
@@ -105,29 +97,29 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
         divided = dict.fromkeys(shares(running.rounds.loops.values()), many)
         if not divided or (complete and many == 1):
             break
-        other = _run(m, start, False, numbers=divided)
+        other = run(m, start, False, numbers=divided)
         cost += other[0].cost
         if (other[1], len(other[0].steps)) > (complete, len(running.steps)):
             (running, complete), numbers = other, divided
     if running.chose and not complete:
-        other = _run(m, start, True, numbers=numbers)
+        other = run(m, start, True, numbers=numbers)
         cost += other[0].cost
         if len(other[0].steps) > len(running.steps):
             running, complete = other
     if running.long and not complete:
         fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES, numbers=numbers)
-        other = _run(m, start, running.given, made=fewer, most=_MOST_FEWER)
+        other = run(m, start, running.given, made=fewer, most=_MOST_FEWER)
         cost += other[0].cost
         smaller = [with_fewer(a) for a in start.args]
         if not other[1] and any(a is not b for a, b in zip(start.args, smaller, strict=True)):
             fewer = Replaying(m, running.given, least=FEWER, passes=MORE_PASSES, numbers=numbers)
-            other = _run(m, replace(start, args=smaller), running.given, made=fewer, most=_MOST_FEWER)
+            other = run(m, replace(start, args=smaller), running.given, made=fewer, most=_MOST_FEWER)
             other[0].steps[:] = apart_from_ends(other[0].steps)
             cost, made_smaller = cost + other[0].cost, other[1]
         running, complete = other if other[1] else (running, complete)
     farther = _farther(running)
     if farther and complete:
-        other = _run(m, start, running.given, numbers=farther)
+        other = run(m, start, running.given, numbers=farther)
         cost += other[0].cost
         running, complete = other if other[1] and len(other[0].steps) > len(running.steps) else (running, complete)
     if not running.steps:
@@ -136,7 +128,7 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
     whole = running.slices.whole() if complete and not made_smaller else ()
     made = Replay(tuple(running.steps), complete, (), missed, whole=whole)
     for numbers in several_tiles(running) if running.cost <= _COSTLY else ():
-        again, ended = _run(m, start, running.given, numbers=numbers)
+        again, ended = run(m, start, running.given, numbers=numbers)
         cost += again.cost
         if again.rounds.tiles() <= 1:
             break  # nor has a block more of them where there are more blocks
@@ -150,56 +142,6 @@ def _farther(running: Replaying) -> Numbers:
     asked = running.rounds.names()
     divided = {v.name: by for v, by in running.rounds.divisors.items() if v.name in asked}
     return {name: by * _PASSES_OF_FEW for name, by in divided.items() if by * _FEW_PASSES > AT_LEAST}
-
-
-def _with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay | None, int]:
-    """What is known of a kernel with the tiles that it takes, and what that cost; as it was where these are not all."""
-    walk = TileWalk(m)
-    complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
-    cost = walk.cost
-    if walk.chose and not complete:
-        walk = TileWalk(m, given=True)
-        complete = _run(m, start, True, made=walk, most=MOST_COST)[1]
-        cost += walk.cost
-    if walk.long and walk.memory.read and not complete:  # memory says how often a loop runs
-        few: Numbers = {f"{MEMORY}{buffer}{EACH}": FEW_TILES for buffer in walk.memory.read}
-        walk = TileWalk(m, walk.given, few)
-        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
-        cost += walk.cost
-    divided = shares(walk.rounds.loops.values())
-    if divided and not complete:
-        walk = TileWalk(m, walk.given, dict.fromkeys(divided, 1))
-        complete = _run(m, start, walk.given, made=walk, most=MOST_COST)[1]
-        cost += walk.cost
-    for numbers in _others(walk) if complete and not walk.steps else ():
-        walk = TileWalk(m, numbers=numbers)
-        complete = _run(m, start, False, made=walk, most=MOST_COST)[1]
-        cost += walk.cost
-        if walk.steps:
-            break
-    if not complete:
-        return made, cost
-    known = made if made is not None else Replay((), False)
-    whole = known.complete or known.threads
-    steps = [s for s in walk.steps if s.kind == "unwritten" or not whole]
-    missed = known.missed if whole else walk.slices.missed()
-    return replace(known, tiles=(*steps, *walk.unwritten()), missed=missed), cost
-
-
-@dataclass(frozen=True, slots=True)
-class Start:
-    """What is run: a kernel, with what it is given and named arguments, the variables around it, and its launch."""
-
-    entry: Entry
-    fn: ir.Function
-    env: Env
-    self_: Object | None
-    args: list[Value]
-    span: Span
-    named: dict[str, Value] = field(default_factory=dict)
-    most: int = _REPLAYED  # steps of one run
-    by_source: bool = False  # a kernel of the Python DSL
-    numbers: Numbers = field(default_factory=dict)  # run-time numbers of all runs that have no others for them
 
 
 @dataclass(slots=True)
@@ -226,7 +168,7 @@ class _Team:
             m, False, thread, views=self.views, numbers={**start.numbers, **self.numbers}, remembers=self.remembers,
             endless=self.endless,
         )  # fmt: skip
-        running, complete = _run(m, start, False, made=made)
+        running, complete = run(m, start, False, made=made)
         self.asked.update(running.asked)
         self.found.append(running)
         self.ended.append(complete)
@@ -307,7 +249,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
-    for numbers in _others(*team.found) if team.idle and not start.by_source else ():
+    for numbers in others(*team.found) if team.idle and not start.by_source else ():
         other = _Team(block, cost=team.cost)
         _team(m, replace(start, numbers=numbers), other)
         team.cost = other.cost
@@ -342,18 +284,6 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         team = _Team(block, remembers=False)
         _team(m, start, team)
     return team.replay(m), cost + team.cost
-
-
-def _others(*runs: Replaying) -> list[Numbers]:
-    """Numbers at which a block may have work that had none in these runs, the likeliest first.
-
-    A block may be told by memory what its part of the work is: from which item to which, and where it begins in it.
-    Then the first item is 0, and all else that the object says is few.
-    """
-    every = sorted({name for r in runs for name in r.made_by_host}, key=lambda n: ("." not in n, n))
-    names = every[:_MOST_WITHOUT]
-    parts = [{members(n): _FEW_ITEMS, n: 0} for n in names if "." in n]
-    return [*parts, *([dict.fromkeys(every, 1)] if every else []), *({n: 0} for n in names)]
 
 
 def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
@@ -404,39 +334,6 @@ def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Num
     return None
 
 
-def _run(
-    m: Machine,
-    start: Start,
-    given: bool,
-    numbers: Numbers | None = None,
-    made: Replaying | None = None,
-    most: int = 0,
-) -> tuple[Replaying, bool]:
-    """A kernel's run pass by pass (``made``: this one), of so many steps, and whether it came to the kernel's end."""
-    recorder, complete = m.recorder, True
-    running = made if made is not None else Replaying(m, given, numbers=numbers)
-    running.by_source = start.by_source
-    if start.by_source:
-        running.slices.given(start.args)
-    led_to = {p.buffer.partition(".")[0] for p in pointers(start.args) if p.space not in ("smem", "rmem")}
-    running.memory.of = frozenset({*(p.name for p in start.fn.params), *led_to})
-    cut, used = dict(recorder.cut), m.budget.used
-    kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
-    try:
-        with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(most or start.most):
-            recorder.replaying = m.dialect.replaying = running
-            env = Env(start.env, "function", self_=start.self_)
-            run_function(m, start.entry, start.fn, env, list(start.args), dict(start.named), start.span)
-    except (ReplayOver, BudgetExceeded):  # what the root has left is for its walk
-        complete = False
-    finally:
-        recorder.replaying = m.dialect.replaying = None
-        m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering = kept
-        recorder.cut = cut
-        running.cost = m.budget.rewind(used)
-    return running, complete
-
-
 def _pipelined(m: Machine, symbol: str) -> bool:
     """Whether the kernel reads, in a loop, shared memory that it fills in a loop."""
     met = m.recorder.reads.get(symbol)
@@ -481,15 +378,3 @@ def _stores_by_tma(m: Machine, symbol: str) -> bool:
 def _by_name(m: Machine, symbol: str, function: str) -> bool:
     """Whether the kernel copies by instructions of TMA's own name, without tensors."""
     return any(c.kernel == symbol and c.function == function for c in m.recorder.calls.values())
-
-
-@contextmanager
-def apart(m: Machine) -> Iterator[None]:
-    """A kernel gets copies: it writes no variable of its host, nor need what it writes be kept after it."""
-    host = m.addressed, m.pointed, m.leaked, m.callable
-    m.addressed, m.pointed, m.leaked, m.callable = {}, {}, {}, {}
-    try:
-        with m.journal.forgetting():
-            yield
-    finally:
-        m.addressed, m.pointed, m.leaked, m.callable = host

@@ -145,7 +145,6 @@ def codes(folder: Path, text: str, select: str = "CUT209,CUT210,CUT217,CUT218,CU
         "*reinterpret_cast<float2*>(rB.data()) = make_float2(1.f, 2.f);",
         "auto v = coalesce(rB); clear(v);",
         "copy_if([&](auto i) { return true; }, gB, rB);",
-        "rB(0) += 1.f;",
         "cute::copy(gB, rB(_, _, _));",
         "if (threadIdx.x < 64) { copy(gB, rB); }",
         "auto lam = [&] { copy(gB, rB); }; lam();",

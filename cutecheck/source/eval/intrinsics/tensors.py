@@ -161,6 +161,8 @@ def _make_tensor(c: Call) -> Value:
         return TensorVal(layout, None, "coord", None, first.offset)
     pointer = _pointer(c, first)
     _same_elements(pointer, layout)
+    if c.m.dialect.replaying is not None:
+        c.m.dialect.replaying.made_over(pointer, c.span)
     return make_tensor_value(c, pointer, layout)
 
 
@@ -335,13 +337,14 @@ def _data(c: Call) -> Value:
         return t.offset if isinstance(t.offset, tuple) else t
     if t.space != "tmem":  # whose elements instructions alone reach, which are given tensors
         c.m.recorder.takes((t,))
-    if c.m.dialect.replaying is not None:
-        c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
     from cutecheck.source.eval.statements.assignments import data
 
     own = data(t, c.span)
     flagged = isinstance(t.layout, ComposedLayout) and isinstance(t.layout.offset, SmemPtrFlag)
-    return replace(own, swizzle=replace(t.layout, b=Layout(1, 0))) if flagged else own
+    found = replace(own, swizzle=replace(t.layout, b=Layout(1, 0))) if flagged else own
+    if c.m.dialect.replaying is not None:
+        c.m.dialect.replaying.pointed_at(found, c.span)
+    return found
 
 
 @method_of("tensor", "layout", "shape", "stride", "size", "rank", "cosize")

@@ -244,6 +244,12 @@ class EventRecorder(InstructionRecorder):
         if space == "smem" and replay is None and self.follows_elements():
             self.one_element(t, written, span)
 
+    def computes_with(self, t: TensorVal, span: Span) -> None:
+        """An element of registers is computed with."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None and t.space == "rmem":
+            replay.computes_with(replace(self._tensor(t, span), name=t.name), span, self.frame.symbol)
+
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
         """The first time counts, and the first since threads were held back, some times."""
         if self.frame is None:

@@ -51,6 +51,8 @@ class ReadingRecorder(RecorderState):
 
     def made_over(self, start: Value, span: Span) -> None:
         """A tensor is made of a pointer: of one that an argument of this call takes, all that is read is known."""
+        if self.replaying is not None:
+            self.replaying.made_over(start, span)
         if isinstance(start, Pointer) and self.frame is not None and self.frame.kernel in self.reads:
             reads = self.reads[self.frame.kernel]
             reads.views.update(at for at, p in reads.pointers.items() if p is start and span.holds(at))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, TensorFact
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import AS_VALUE, BY_HAND, OF_TENSOR, Place, Step
+from cutecheck.facts.replayed import AS_VALUE, BY_HAND, COMPUTED, OF_TENSOR, Place, Step
 from cutecheck.facts.touch import hull, starts
 from cutecheck.model.expr import const, mul
 from cutecheck.model.ints import Dyn, as_expr
@@ -18,7 +18,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.holding import Holding
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
 from cutecheck.source.eval.record.touching import touch_at
-from cutecheck.source.eval.values import Pointer
+from cutecheck.source.eval.values import Pointer, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Frame
@@ -58,6 +58,19 @@ class Replaying(Holding):
             self.slices.by_elements.add(buffer)
         else:
             self.pointed.add(buffer)
+
+    def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
+        """An element of registers is computed with."""
+        if self.thread is not None and not self._of_library(span.path):
+            at = Place(fact.name, fact.span, "rmem", fact.buffer or "", 0)
+            self.add(Step("unknown", span, where, COMPUTED, None, (at,)))
+
+    def pointed_at(self, pointer: Pointer, span: Span) -> None:
+        """A pointer to a tensor's first element is taken, by this expression."""
+        self.touched(pointer.buffer, pointer.space)
+
+    def made_over(self, start: Value, span: Span) -> None:
+        """A tensor is made of a pointer, by this expression: what is done to the registers there is done to it."""
 
     def anything(self) -> None:
         """A function that is not walked may write what it can name."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact
-from cutecheck.facts.replayed import Place, Step
+from cutecheck.facts.replayed import COMPUTED, Place, Step
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
@@ -18,7 +18,7 @@ from cutecheck.source.eval.record.regions import by_hardware, may_overlap, tenso
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import MORE_PASSES, of_library
-from cutecheck.source.eval.values import Value
+from cutecheck.source.eval.values import Pointer, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -46,6 +46,7 @@ class TileWalk(Replaying):
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
         self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
         self.otherwise: set[str] = set()  # variables and members of which more is done than CuTe's
+        self.bare: tuple[Pointer, Span] | None = None  # the last pointer to registers that nothing had written
         self.follows = True  # no code that is not walked may have written registers by another name
 
     def unwritten(self) -> list[Step]:
@@ -67,6 +68,19 @@ class TileWalk(Replaying):
             self.set.add(buffer)
         elif space != "gmem":
             self.stores.append(Place("", Span("", 0, 0, 0, 0), "smem", buffer, 0, (0, -1)))
+
+    def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
+        if not self.parts.get(fact.buffer or ""):
+            self._read(fact, span, where, COMPUTED)
+
+    def pointed_at(self, pointer: Pointer, span: Span) -> None:
+        if pointer.space == "rmem" and pointer.buffer not in self.set:
+            self.bare = pointer, span
+        super().pointed_at(pointer, span)
+
+    def made_over(self, start: Value, span: Span) -> None:
+        if self.bare is not None and start is self.bare[0] and span.holds(self.bare[1]):
+            self.set.discard(self.bare[0].buffer)
 
     def anything(self) -> None:
         self.follows = False

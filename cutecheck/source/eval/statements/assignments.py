@@ -15,7 +15,7 @@ from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.statements import elements, shared_elements, touches
+from cutecheck.source.eval.statements import element_reads, elements, shared_elements, touches
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -106,6 +106,7 @@ def _part(m: Machine, obj: Object, name: str, span: Span) -> Value:
 
 @runs(ir.Assign)
 def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
+    element_reads.computed_with(m, node, env)
     value = m.eval(node.value, env)
     noted(m, node, env)
     state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None

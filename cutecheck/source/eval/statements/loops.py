@@ -23,7 +23,7 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import computed, touches
+from cutecheck.source.eval.statements import computed, element_reads, touches
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
@@ -99,6 +99,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         done = None if quiet or registers else counted(m, node, env)
         if done is not None:
             return done
+        element_reads.computed_with(m, node, env)
         replay.passed_over(node.span, registers)
         first_pass(m, node, env)
     if quiet and m.recorder.rehearsal and not walked:

@@ -1,0 +1,150 @@
+"""Elements of registers that a kernel computes with: ``acc(i) += x``, ``y(i) = float(x(i))``."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from cutecheck.facts import Span
+from cutecheck.model.identity import once
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import ASKS, names_of_contents, nodes_in
+from cutecheck.source.eval.qualifiers import refers
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import Reference, ScalarType, TensorVal
+
+_MAY = (ir.If, ir.Switch, ir.Select, ir.Try, ir.Lambda, ir.Jump, ir.Return, ir.Opaque)  # may leave others out, or set
+_CHOOSES = ("&&", "||", "and", "or")
+_VALUES = frozenset(["+", "-", "*", "/", "%", "//", "**", "<<", ">>", "&", "|", "^", "==", "!=", "<", ">", "<=", ">="])
+_OF_ONE = frozenset(["+", "-", "!", "~", "not"])
+_MATH = {
+    "abs", "fabs", "fabsf", "exp", "expf", "exp2", "exp2f", "__expf", "log", "logf", "log2f", "__logf", "sqrt", "sqrtf",
+    "rsqrtf", "tanhf", "fma", "fmaf", "__fmaf_rn", "fmaxf", "fminf", "max", "min", "__fdividef", "__half2float",
+    "__bfloat162float", "__float2half", "__float2bfloat16",
+}  # fmt: skip
+
+
+def computed_with(m: Machine, node: ir.Loop | ir.Assign, env: Env) -> None:
+    """A statement, or a loop that is not run pass by pass, computes with elements of tensors.
+
+    Nothing else is done with them there, so nothing in it can have set them.
+    """
+    replay = m.recorder.acts()
+    if replay is None or replay.under:
+        return
+    for name, (span, through) in _read_by(node).items():
+        at = env.find_var(name)
+        value = at.vars.get(name) if at is not None else None
+        if isinstance(value, Reference) and len(value.cells) == 1:
+            value = value.cells[0][0].get(value.cells[0][1])
+        if isinstance(value, TensorVal) and value.space == "rmem" and all(_takes_values(m, f, env) for f in through):
+            m.recorder.computes_with(replace(value, name=name), span)
+
+
+def _takes_values(m: Machine, fn: ir.Expr, env: Env) -> bool:
+    """What is called writes none of its arguments: an element of a tensor, a conversion, a function of numbers."""
+    if not isinstance(fn, ir.Name):
+        return isinstance(fn, ir.Scoped) and fn.ident in _MATH
+    at = env.find_var(fn.ident)
+    if at is not None:
+        return isinstance(at.vars.get(fn.ident), (TensorVal, Reference, ScalarType))
+    if fn.ident in _MATH:
+        return True
+    with m.recorder.rehearsing(), m.budget.aside():
+        return isinstance(m.eval(fn, env), ScalarType)
+
+
+@once
+def _read_by(node: ir.Loop | ir.Assign) -> dict[str, tuple[Span, tuple[ir.Expr, ...]]]:
+    """Names of which a statement takes elements and does nothing else, each with the first place and what is called
+    with them."""
+    if any(isinstance(x, _MAY) or (isinstance(x, ir.Binary) and x.op in _CHOOSES) for x in nodes_in(node)):
+        return {}
+    uses = _Uses()
+    uses.statement(node)
+    return {name: (span, tuple(through)) for name, (span, through) in uses.read.items() if name not in uses.others}
+
+
+class _Uses:
+    """What is done with names: elements that are read, with the calls around them, and anything else."""
+
+    def __init__(self) -> None:
+        self.read: dict[str, tuple[Span, list[ir.Expr]]] = {}
+        self.others: set[str] = set()
+
+    def statement(self, node: Any) -> None:
+        if isinstance(node, ir.Block):
+            for inner in node.body:
+                self.statement(inner)
+        elif isinstance(node, ir.Loop):
+            for part in (node.init, node.step, node.target, node.body):
+                self.statement(part)
+            for asked in (node.cond, node.iterable):
+                self.value(asked, ())
+        elif isinstance(node, ir.Assign):
+            self._assignment(node)
+        elif isinstance(node, ir.Local) and isinstance(node.decl, ir.Variable) and not refers(node.decl.type):
+            self.others.add(node.decl.name)
+            self.value(node.decl.init, ())
+            self._anything((node.decl.init_args, node.decl.type))
+        else:
+            self._anything(node)
+
+    def _assignment(self, node: ir.Assign) -> None:
+        """One of an element reads it where it is computed from what it was."""
+        self.value(node.value, ())
+        name, indices = _element(node.target)
+        if not name:
+            self._anything(node.target)
+            return
+        self.value(indices, ())
+        if node.op != "=":
+            self.read.setdefault(name, (node.span, []))
+        elif not any(_same(x, node.target) for x in nodes_in(node.value)):
+            self.others.add(name)
+
+    def value(self, node: Any, through: tuple[ir.Expr, ...]) -> None:
+        """An expression of which the value counts; ``through``: what is called with it."""
+        if isinstance(node, tuple):
+            for inner in node:
+                self.value(inner.value if isinstance(inner, ir.Arg) else inner, through)
+        elif isinstance(node, ir.Binary) and node.op in _VALUES:
+            self.value((node.left, node.right), through)
+        elif (isinstance(node, ir.Unary) and node.op in _OF_ONE) or (
+            isinstance(node, ir.Cast) and not refers(node.type)
+        ):
+            self.value(node.operand, through)
+        elif isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped)) and node.fn.ident in ASKS:
+            return
+        elif (isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped))) or _element(node)[0]:
+            assert isinstance(node, (ir.Call, ir.Index))
+            fn = node.fn if isinstance(node, ir.Call) else node.base
+            if isinstance(fn, ir.Name):
+                self.read.setdefault(fn.ident, (node.span, []))[1].extend(through)
+            self.value(node.args, (*through, fn))
+        else:
+            self._anything(node)
+
+    def _anything(self, node: Any) -> None:
+        self.others.update(names_of_contents(node))
+
+
+def _element(node: ir.Expr) -> tuple[str, Any]:
+    """The tensor and the coordinate of ``t(i)`` and ``t[i]``."""
+    of = node.fn if isinstance(node, ir.Call) else node.base if isinstance(node, ir.Index) else None
+    if not isinstance(of, ir.Name) or not isinstance(node, (ir.Call, ir.Index)):
+        return "", ()
+    return of.ident, node.args
+
+
+def _same(first: Any, second: Any) -> bool:
+    """Two expressions are written alike."""
+    if type(first) is not type(second):
+        return False
+    if isinstance(first, (tuple, list)):
+        return len(first) == len(second) and all(_same(a, b) for a, b in zip(first, second, strict=True))
+    fields = getattr(first, "__dataclass_fields__", None)
+    if fields is None:
+        return bool(first == second)
+    return isinstance(first, Span) or all(_same(getattr(first, f), getattr(second, f)) for f in fields)

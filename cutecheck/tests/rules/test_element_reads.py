@@ -1,0 +1,104 @@
+"""Elements of registers that a kernel computes with before anything has set them (CUT221)."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.tests.rules.test_read_without_write import codes
+from cutecheck.tests.rules.test_roles import KERNEL
+
+PARTS = """
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+    Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _4>>{}));
+template <class T> __device__ void zero(T&& t) { CUTE_UNROLL for (int i = 0; i < size(t); ++i) t(i) = 0.f; }
+template <class T> __device__ void zero_at(T* t, int n) { for (int i = 0; i < n; ++i) t[i] = 0.f; }
+__device__ float load(float& to, float const* from) { to = *from; return to; }
+template <class T> __device__ void scale(T& acc, float f) {
+  Tensor rows = make_tensor(acc.data(), Layout<Shape<_2, _2>>{});
+  for (int m = 0; m < size<0>(rows); ++m)
+    for (int n = 0; n < size<1>(rows); ++n) rows(m, n) *= f;
+}
+template <bool kFirst, class S, class T> __device__ void sum_of(S& sum, T const& t) {
+  for (int m = 0; m < size(sum); ++m) {
+    sum(m) = kFirst ? t(m) : sum(m) + t(m);
+    for (int n = 1; n < 2; ++n) sum(m) = sum(m) + t(m);
+  }
+}
+template <class To, class T> __device__ auto cast_to(T const& t) {
+  Tensor r = make_tensor_like<To>(t);
+  for (int i = 0; i < size(t); ++i) r(i) = To(t(i));
+  return r;
+}
+__global__ void __launch_bounds__(128) combine(float const* P, float const* W, float* O, int splits, int rows) {
+  Tensor gP = make_tensor(make_gmem_ptr(P), make_shape(_16{}, _32{}, splits), make_stride(_32{}, _1{}, rows * 32));
+  Tensor gO = make_tensor(make_gmem_ptr(O), Layout<Shape<_16, _32>, Stride<_32, _1>>{});
+  auto thr = Rows{}.get_slice(threadIdx.x);
+  Tensor tP = thr.partition_S(gP), tO = thr.partition_D(gO);
+  Tensor part = make_fragment_like(tO), acc = make_fragment_like(tO), out = make_fragment_like(tO);
+  clear(out);
+  %s
+  for (int s = 0; s < splits; ++s) {
+    copy(Rows{}, tP(_, _, _, s), part);
+    %s
+  }
+  copy(Rows{}, %s, tO);
+}
+void run(float const* P, float const* W, float* O, int splits, int rows) {
+  combine<<<1, 128>>>(P, W, O, splits, rows);
+}
+"""
+USES = [
+    "for (int i = 0; i < size(acc); ++i) acc(i) += W[s] * part(i);",
+    "for (int i = 0; i < size(acc); ++i) acc(i) = acc(i) + part(i);",
+    "for (int i = 0; i < size(acc); ++i) acc[i] = max(part(i), acc[i]);",
+    "for (int i = 0; i < size(acc); ++i) { out(i) = float(acc(i)) + part(i); }",
+    "CUTE_UNROLL for (int i = 0; i < 4; ++i) { float const x = -acc(i); out(i) += x; }",
+    "acc(1) *= W[s];",
+    "scale(acc, W[s]);",
+    "out = cast_to<float>(acc);",
+    "sum_of<false>(acc, part);",
+]
+
+
+@pytest.mark.parametrize("use", [u for u in USES if "sum_of" not in u])
+@pytest.mark.parametrize("first", ["clear(acc);", "zero(acc);", "zero_at(acc.data(), 4);"])
+def test_what_is_set_before_may_be_computed_with(tmp_path: Path, use: str, first: str) -> None:
+    assert codes(tmp_path, PARTS % (first, use, "out")) == []
+
+
+@pytest.mark.parametrize("use", [u for u in USES if "sum_of" not in u])
+def test_what_nothing_has_set_may_not(tmp_path: Path, use: str) -> None:
+    (found,) = codes(tmp_path, PARTS % ("", use, "out"))
+    assert found.startswith("CUT221")
+    assert "nothing has written these registers before" in found
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        "if (s == 0) sum_of<true>(acc, part); else sum_of<false>(acc, part);",
+        "if (s == 0) { copy(part, acc); } else { for (int i = 0; i < 4; ++i) acc(i) += part(i); }",
+        "for (int i = 0; i < 4; ++i) { acc(i) = part(i); acc(i) += 1.f; }",
+        "for (int i = 0; i < 4; ++i) acc(i) = s > 0 ? acc(i) + part(i) : part(i);",
+        "for (int i = 0; i < 4; ++i) { if (s == 0) acc(i) = 0.f; acc(i) += part(i); }",
+        "for (int i = 0; i < 4; ++i) { out(i) = load(acc(i), W); }",
+        "for (int i = 0; i < 4; ++i) { float& x = acc(i); x = 1.f; out(i) += x; }",
+        "for (int i = 0; i < 4; ++i) { acc(i) = W[i]; } for (int i = 0; i < 4; ++i) acc(i) += part(i);",
+        "float* at = acc.data(); zero_at(at, 4); Tensor v = make_tensor(at, Layout<_4>{}); "
+        "for (int i = 0; i < 4; ++i) v(i) += 1.f;",
+        "auto f = [&] { zero(acc); }; f(); for (int i = 0; i < 4; ++i) acc(i) += part(i);",
+        "transform(part, acc, [](float x) { return x; }); for (int i = 0; i < 4; ++i) acc(i) += part(i);",
+    ],
+)
+def test_what_is_set_in_the_first_pass(tmp_path: Path, use: str) -> None:
+    assert codes(tmp_path, PARTS % ("", use, "acc")) == []
+
+
+@pytest.mark.parametrize(("first", "found"), [("clear(sum);", []), ("", ["CUT221"])])
+def test_registers_of_a_thread_that_is_run_by_role(tmp_path: Path, first: str, found: list[str]) -> None:
+    text = KERNEL.replace(
+        "  int stage = 0", f"  Tensor sum = make_tensor<float>(Shape<_64>{{}});\n  {first}\n  int stage = 0", 1
+    )
+    added = "for (int j = 0; j < size(r); ++j) sum(j) += float(r(j));\n    out[threadIdx.x] = half_t(sum(0));"
+    text = text.replace("out[threadIdx.x] = r(0);", added)
+    assert [f[:6] for f in codes(tmp_path, text)] == found
