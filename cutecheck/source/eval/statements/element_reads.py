@@ -10,7 +10,7 @@ from cutecheck.model.identity import once
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import ASKS, names_of_contents, nodes_in
-from cutecheck.source.eval.qualifiers import refers
+from cutecheck.source.eval.qualifiers import is_auto, refers
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Reference, ScalarType, TensorVal
 
@@ -86,15 +86,15 @@ class _Uses:
             self._assignment(node)
         elif isinstance(node, ir.Local) and isinstance(node.decl, ir.Variable) and not refers(node.decl.type):
             self.others.add(node.decl.name)
-            self.value(node.decl.init, ())
+            self._named(node.decl.init, node.decl.type is None or is_auto(node.decl.type))
             self._anything((node.decl.init_args, node.decl.type))
         else:
             self._anything(node)
 
     def _assignment(self, node: ir.Assign) -> None:
         """One of an element reads it where it is computed from what it was."""
-        self.value(node.value, ())
         name, indices = _element(node.target)
+        self._named(node.value, not name)
         if not name:
             self._anything(node.target)
             return
@@ -103,6 +103,13 @@ class _Uses:
             self.read.setdefault(name, (node.span, []))
         elif not any(_same(x, node.target) for x in nodes_in(node.value)):
             self.others.add(name)
+
+    def _named(self, node: Any, any_type: bool) -> None:
+        """What a variable gets, which may be a part of a tensor itself."""
+        if any_type and _element(node)[0]:
+            self._anything(node)
+        else:
+            self.value(node, ())
 
     def value(self, node: Any, through: tuple[ir.Expr, ...]) -> None:
         """An expression of which the value counts; ``through``: what is called with it."""
@@ -120,6 +127,9 @@ class _Uses:
         elif (isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped))) or _element(node)[0]:
             assert isinstance(node, (ir.Call, ir.Index))
             fn = node.fn if isinstance(node, ir.Call) else node.base
+            if _slices(node.args):
+                self._anything(node)
+                return
             if isinstance(fn, ir.Name):
                 self.read.setdefault(fn.ident, (node.span, []))[1].extend(through)
             self.value(node.args, (*through, fn))
@@ -136,6 +146,16 @@ def _element(node: ir.Expr) -> tuple[str, Any]:
     if not isinstance(of, ir.Name) or not isinstance(node, (ir.Call, ir.Index)):
         return "", ()
     return of.ident, node.args
+
+
+def _slices(coordinate: Any) -> bool:
+    """A coordinate says that all of a mode is taken: ``_``, ``None``, ``:``."""
+    return any(
+        (isinstance(x, ir.Name) and x.ident == "_")
+        or (isinstance(x, ir.Lit) and x.value is None)
+        or isinstance(x, ir.SliceExpr)
+        for x in nodes_in(coordinate)
+    )
 
 
 def _same(first: Any, second: Any) -> bool:
