@@ -59,6 +59,11 @@ def whole_domain_of(name: str) -> Domain:
     return domain_of(name) if signed else Domain(0, (1 << bits) - 1)
 
 
+def is_narrow(name: str) -> bool:
+    """A type of which the range is known: an integer of 8 or 16 bits."""
+    return INTEGERS.get(name, (_WIDE, True))[0] < _WIDE
+
+
 def common_type(left: str, right: str) -> str:
     """The type of ``left op right`` after the usual arithmetic conversions."""
     if left == right and INTEGERS.get(left, (32, True))[0] >= 32:

@@ -13,6 +13,16 @@ from cutecheck.records import field_names
 
 PER_THREAD = "~"  # in the name of a variable: any integer of its domain, of each thread its own
 
+WITHIN = "'"  # ends the name of a variable, before its number, whose values lie in its domain and may be fewer
+INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
+
+
+def takes_all(name: str) -> bool:
+    """Whether a variable takes each value of its domain: not what is read from memory (``*``), nor a parameter."""
+    if name.startswith("*") or f"{WITHIN}#" in name or f"{WITHIN}{PER_THREAD}" in name:
+        return False
+    return "#" in name or per_thread(name) or name.startswith(INDICES)
+
 
 def per_thread(name: str) -> bool:
     """Whether a variable may differ from thread to thread; all others but the thread's index are uniform in a warp."""

@@ -14,7 +14,7 @@ from cutecheck.model.ints import Condition, Dyn, Rel, Sym
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, contracts
 from cutecheck.model.prove.canonical import canonical, renamed, restated
 from cutecheck.model.prove.contracts import contract_of, in_source
-from cutecheck.model.prove.domains import per_thread, variable_domains, with_step
+from cutecheck.model.prove.domains import INDICES, takes_all, variable_domains, with_step
 from cutecheck.model.prove.properties import Alignment
 from cutecheck.rules.base import Context, Contract
 
@@ -23,21 +23,20 @@ _HOLDS = (Verdict.PROVED, Verdict.ASSUMED)
 _UNDECIDED = "fails for some values of what the source leaves open; whether it holds for all multiples of"
 _TYPE = (1 << 31) - 1  # the width of the narrowest range that may be that of a type
 _LARGEST = 1 << 16  # number that a quotient is of
-_INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
 
 def open_variables(*values: object) -> list[Var]:
     """Variables of expressions, integers and tuples of them that nobody bounds: no thread, block or loop index."""
     found = {v.name: v for value in values for e in _expressions(value) for v in e.variables()}
-    return [v for name, v in sorted(found.items()) if not name.startswith(_INDICES) and not _bounded(v)]
+    return [v for name, v in sorted(found.items()) if not name.startswith(INDICES) and not _bounded(v)]
 
 
 def _bounded(variable: Var) -> bool:
     """Every value of the range is taken: a loop with static bounds; not the range of a type, nor what memory holds."""
     lo, hi = variable.domain.bounds()
-    if lo is None or hi is None or (hi - lo >= _TYPE and not variable.domain.values) or variable.name.startswith("*"):
+    if lo is None or hi is None or (hi - lo >= _TYPE and not variable.domain.values):
         return False
-    return "#" in variable.name or per_thread(variable.name)
+    return takes_all(variable.name)
 
 
 def opaque_terms(*values: object) -> list[str]:

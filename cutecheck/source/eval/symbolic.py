@@ -7,9 +7,9 @@ import re
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.expr import atom_expr
 from cutecheck.model.expr.terms import NATURAL
-from cutecheck.model.integers import domain_of, whole_domain_of
+from cutecheck.model.integers import domain_of, is_narrow, whole_domain_of
 from cutecheck.model.ints import Dyn
-from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.model.prove.domains import PER_THREAD, WITHIN
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
@@ -30,7 +30,8 @@ from cutecheck.source.eval.values import (
     ValueType,
 )
 
-_UNNAMED = re.compile(r"value@\d+:\d+([#~]\w*)$")
+_NUMBERED = re.compile(r"([#~])")
+_UNNAMED = re.compile(r"value@\d+:\d+('?[#~]\w*)$")
 
 
 def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
@@ -45,7 +46,7 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
             or (kind.endswith("_t") and "int" not in kind and kind not in ("size_t", "ptrdiff_t"))
         ):
             return _untracked(kind, name)
-        return Scalar(Dyn.named(name, domain_of(kind)), kind)
+        return Scalar(Dyn.named(_of_type(name, kind), domain_of(kind)), kind)
     if isinstance(type_, ValueType) and type(type_.value) is tuple and any(map(is_type, type_.value)):
         parts = (v if is_type(v) else ValueType(v) for v in type_.value)  # pointers and objects in a tuple
         return tuple(symbolic(m, t, f"{name}.{i}", span) for i, t in enumerate(parts))
@@ -67,6 +68,12 @@ def symbolic(m: Machine, type_: Value, name: str, span: Span | None) -> Value:
     return type_ if isinstance(type_, Unknown) else Extern(name, span, type_)
 
 
+def _of_type(name: str, kind: str) -> str:
+    """The name of a number of which the type alone says the range."""
+    marked = WITHIN not in name and not name.startswith("*") and is_narrow(kind)
+    return _NUMBERED.sub(rf"{WITHIN}\1", name, count=1) if marked else name
+
+
 def _untracked(kind: str, name: str) -> Scalar:
     return Scalar(None, kind) if PER_THREAD in name else Shared(None, kind, name)
 
@@ -80,7 +87,7 @@ def any_of(m: Machine, type_: ScalarType, span: Span, varying: bool) -> Value:
     name = f"value@{span.line}:{span.column}{PER_THREAD if varying else '#'}{m.number()}"
     value = symbolic(m, type_, name, span)
     if isinstance(value, Scalar) and isinstance(value.value, Dyn):
-        return Scalar(Dyn.named(name, whole_domain_of(type_.dtype.name)), value.ctype)
+        return Scalar(Dyn.named(_of_type(name, value.ctype), whole_domain_of(type_.dtype.name)), value.ctype)
     return value
 
 

@@ -18,7 +18,7 @@ from cutecheck.facts import Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, Sym, Typed
-from cutecheck.model.prove.domains import PER_THREAD, per_thread
+from cutecheck.model.prove.domains import PER_THREAD, WITHIN, per_thread, takes_all
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.tuples import Elements, Vector, like
 from cutecheck.source.eval.values import Object, Pointer, Scalar, Shared, TensorVal, Value
@@ -86,6 +86,11 @@ def untracked(m: Machine, ctype: str, name: str, shared: bool) -> Scalar:
 def some(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:
     """A run-time integer that is not known: one for all threads, or of each thread its own."""
     return Dyn.named(f"{name}{PER_THREAD}{m.number()}", domain) if varying else m.fresh(name, domain)
+
+
+def within(name: str, *values: Expr) -> str:
+    """The name of a number that may be any of these: a marked one where they need not take all that lies between."""
+    return name if all(takes_all(v.name) for e in values for v in e.variables()) else name + WITHIN
 
 
 def lost(m: Machine, name: str, domain: Domain, varying: bool) -> Dyn:

@@ -11,8 +11,9 @@ from cutecheck.model import expr as ex
 from cutecheck.model.basis import Underscore
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
-from cutecheck.model.integers import domain_of
+from cutecheck.model.integers import domain_of, is_narrow
 from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.prove.domains import WITHIN
 from cutecheck.source.eval import ir, repeatable, slots
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
@@ -61,6 +62,7 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
             return untracked(m, old.ctype, name, is_shared(old))
         if domain == ex.ANY or domain.lo is None:
             own = domain_of(old.ctype)
+            name += WITHIN if is_narrow(old.ctype) and domain == ex.ANY else ""
             domain = own if domain == ex.ANY else replace(domain, lo=own.lo)
         return Scalar(some(m, name, domain, varies(old)), old.ctype)
     if isinstance(old, (int, Dyn)) and not isinstance(old, bool):

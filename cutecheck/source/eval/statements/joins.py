@@ -21,7 +21,7 @@ from cutecheck.source.eval.leaks import forgotten
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.alike import alike
 from cutecheck.source.eval.statements.pointers import either_buffer
-from cutecheck.source.eval.threads import is_lost, lost, of_shared, some, varies
+from cutecheck.source.eval.threads import is_lost, lost, of_shared, some, varies, within
 from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.types import type_key, type_of
 from cutecheck.source.eval.values import (
@@ -165,13 +165,17 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
             return _either_sum(m, name, first, other, domain, span, varying)
         apart = ex.sub(first, other)
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
-            return Dyn(ex.add(other, m.fresh(name, hull(ex.const(0), apart)).expr))
+            return Dyn(ex.add(other, m.fresh(within(name, apart), hull(ex.const(0), apart)).expr))
         return Dyn(ex.add(other, ex.mul(m.fresh(name, Domain(0, 1)).expr, apart)))
     static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
         domain = Domain(values=tuple(sorted({a, b})))
-    return Sym.named(f"({m.recorder.text(span) or what})", domain) if static else m.fresh(name, domain)
+    return (
+        Sym.named(f"({m.recorder.text(span) or what})", domain)
+        if static
+        else m.fresh(within(name, as_expr(a), as_expr(b)), domain)
+    )
 
 
 def _says_nothing(domain: Domain) -> bool:
@@ -185,7 +189,7 @@ def _either(m: Machine, name: str, values: tuple[Expr, Expr], domain: Domain, sp
     """What may be either of two values in each thread: any number of a domain, or a multiple of what both are."""
     shared = _factors(*values)
     if not shared:
-        return some(m, name, domain, True)
+        return some(m, within(name, *values), domain, True)
     one, other = (Dyn(_without(e, shared)) for e in values)
     return Dyn(ex.mul(_product(shared), as_expr(cover(m, one, other, name, span, False, True))))
 
@@ -194,7 +198,7 @@ def _either_sum(m: Machine, name: str, a: Expr, b: Expr, domain: Domain, span: S
     """What may be either of two values that are too long to be told."""
     split = by_factors(m, name, (a, b), varying) if domain == ex.ANY else None
     if split is None or _longer(_PARTS, *split[1]):
-        return some(m, name, domain, varying or varies(a) or varies(b))
+        return some(m, within(name, a, b), domain, varying or varies(a) or varies(b))
     total, rests = split
     one, other = (e.constant if e.constant is not None else Dyn(e) for e in rests)
     rest = one if _same(one, other) else cover(m, one, other, name, span, False, varying)

@@ -18,7 +18,7 @@ from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval.factors import short
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.statements.joins import cover, hull
-from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies
+from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies, within
 from cutecheck.source.eval.values import Scalar
 
 if TYPE_CHECKING:
@@ -94,10 +94,10 @@ class Sum:
         parts = self._parts(steps)
         linear = {k for k, p in parts.items() if each and not p.rest and len(set(p.factors)) == 1}
         if len(linear) < len(parts) and not (apart or varies(first) or any(map(varies, news))):
-            within = hull(first, *(o for o in others))
+            found = hull(first, *others)
             most = math.gcd(*(math.gcd(p.divisor, *p.factors) for p in parts.values()))
-            if all(not shared for shared in parts) and (most <= within.step or None not in (within.lo, within.hi)):
-                return self.m.fresh(name, within)
+            if all(not shared for shared in parts) and (most <= found.step or None not in (found.lo, found.hi)):
+                return self.m.fresh(within(name, first, *others), found)
         if len(parts) > _PARTS:
             return self._some_multiple(first, parts, name, apart)
         total: dict[Monomial, int] = dict(first.terms)  # in one piece: sums of many parts are not made part by part
