@@ -263,7 +263,7 @@ class _Run:
             for key in [k for k in self.products if k[0] == sums.buffer]:
                 del self.products[key]
         if (
-            step.function != _WGMMA
+            (step.function != _WGMMA or step.adds is True)
             and {sums.space, c.space} == {"rmem"}
             and c.buffer == sums.buffer
             and sums.buffer not in self.set

@@ -75,6 +75,15 @@ CASES = {
     "fills_one_stage": ((FENCE, ("      write = write == 2 ? 0 : write + 1;\n", "")), {"CUT213"}),
     "same_tile": ((FENCE, ("      ++next;\n      write", "      write")), {"CUT218"}),
     "ends_early": ((FENCE, ("t < tiles; ++t", "t < tiles - 1; ++t")), {"CUT218"}),
+    "adds_to_nothing": ((FENCE, ("  clear(acc);\n", "")), {"CUT220"}),
+    "sets_first": (
+        (
+            FENCE,
+            ("  clear(acc);\n", "  mma.accumulate_ = GMMA::ScaleOut::Zero;\n"),
+            ("    warpgroup_commit", "    mma.accumulate_ = GMMA::ScaleOut::One;\n    warpgroup_commit"),
+        ),
+        set(),
+    ),
     "b_lags": ((FENCE, ("fB(_, _, _, next), tB(_, _, _, write)", "fB(_, _, _, t), tB(_, _, _, write)")), {"CUT218"}),
 }
 
