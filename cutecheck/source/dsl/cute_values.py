@@ -315,7 +315,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
 
         found = m.dialect.from_model(guarded(m, "tensor index", span, run))
         if not isinstance(found, TensorVal):
-            m.recorder.takes((base,))
+            m.recorder.takes_element(base, span)
             if base.space == "rmem" and not isinstance(found, Unknown):
                 m.recorder.element(base, False, span)
         return element_of(m, found.ctype) if isinstance(found, Scalar) and found.value is None else found
@@ -350,7 +350,7 @@ def element_of(m: Machine, kind: str) -> Value:
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:
     """``t[key] = value``: registers are written; shared memory outside of copies makes its accesses incomplete."""
     replays.written(m, t, span)
-    m.recorder.sets(t)
+    m.recorder.sets(t, span)
     if key is None or (isinstance(key, tuple) and all(k is None for k in key)):
         m.recorder.computed(t, span)
     elif t.space == "gmem":

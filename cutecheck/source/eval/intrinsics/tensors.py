@@ -238,7 +238,7 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
     if not alg.has_underscore(coord):
         if t.pointer is None:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
-        c.m.recorder.takes((t,))
+        c.m.recorder.takes_element(t, c.span)
         if c.m.dialect.replaying is not None:
             c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")

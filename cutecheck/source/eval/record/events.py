@@ -237,18 +237,23 @@ class EventRecorder(InstructionRecorder):
         """One element of shared memory is stored, or read, by each thread that comes here."""
         space = t.pointer.space if t.pointer is not None else t.space
         if not written:
-            self.takes((t,))
+            self.takes_element(t, span)
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
             replay.element(self._tensor(t, span), written, span, self.frame.symbol)
         if space == "smem" and replay is None and self.follows_elements():
             self.one_element(t, written, span)
 
-    def computes_with(self, t: TensorVal, span: Span) -> None:
-        """An element of registers is computed with."""
+    def computes_with(self, t: TensorVal, spans: Sequence[Span]) -> None:
+        """Elements of registers are computed with, at these places; the first of a statement's update is its own."""
+        if self.frame is None or t.pointer is None:
+            return
         replay = self.acts()
-        if replay is not None and self.frame is not None and t.space == "rmem":
-            replay.computes_with(replace(self._tensor(t, span), name=t.name), span, self.frame.symbol)
+        fact = replace(self._tensor(t, spans[0]), name=t.name)
+        if replay is None:
+            self.reads.setdefault(self.frame.kernel, Reads()).computed_with(fact, self.way(spans[0]), spans)
+        elif not replay.under:
+            replay.computes_with(fact, spans[0], self.frame.symbol)
 
     def one_element(self, t: TensorVal, written: bool, span: Span) -> None:
         """The first time counts, and the first since threads were held back, some times."""

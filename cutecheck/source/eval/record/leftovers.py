@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -46,6 +46,8 @@ class Reads:
     """What may read tensors of a kernel, on all ways through it.
 
     ``taken``: buffers of which an element or a pointer is taken, or which are passed to code that is not followed.
+    ``reached``: those of which more than single elements is taken; ``elements``: where single ones are; ``computed``:
+    where these are computed with, and statements that do no more (``acc[i] += x``).
     ``pointers``: those to the first element of registers that Python's ``iterator`` takes, by place; ``views``: where
     nothing but another tensor over the same registers is made of it.
     ``early``: reads of whole fragments, as values, which come before whatever writes to them, under no condition, up to
@@ -65,6 +67,9 @@ class Reads:
     """
 
     taken: set[str] = field(default_factory=set)
+    reached: set[str] = field(default_factory=set)
+    elements: dict[str, set[Span]] = field(default_factory=dict)
+    computed: set[Span] = field(default_factory=set)
     pointers: dict[Span, Pointer] = field(default_factory=dict)
     views: set[Span] = field(default_factory=set)
     early: dict[str, tuple[Way, TensorFact]] = field(default_factory=dict)
@@ -165,6 +170,11 @@ class Reads:
         if buffer not in self.given and not perhaps and not self.blurred:
             self.early.setdefault(buffer, (way, tensor))
 
+    def computed_with(self, tensor: TensorFact, way: Way, spans: Iterable[Span]) -> None:
+        """Elements of a fragment are computed with, at these places."""
+        self.used.setdefault(tensor.buffer or "", (way, tensor))
+        self.computed.update(spans)
+
     def leftovers(self, is_dynamic: Callable[[str], bool]) -> Leftovers:
         """What nothing reads of what was copied or computed last, and what is read that nothing writes; nothing where
         that cannot be told."""
@@ -219,15 +229,18 @@ class Reads:
 
     def _is_own(self, buffer: str, tensor: TensorFact) -> bool:
         """Whether it is registers that nothing else is known to reach."""
-        return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer)
+        known = buffer not in self.reached and self.elements.get(buffer, set()) <= self.computed
+        return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and known and not self._is_pointed_at(buffer)
 
     def owns(self, buffer: str) -> bool:
         """Whether a buffer is registers that nothing but copies, products and stores reaches, and not said yet."""
         return buffer.startswith(_FRAGMENT) and buffer not in self.early and not self._is_taken(buffer)
 
     def _is_taken(self, buffer: str) -> bool:
-        pointers = (p for at, p in self.pointers.items() if at not in self.views)
-        return buffer in self.taken or any(p.buffer == buffer for p in pointers)
+        return buffer in self.taken or self._is_pointed_at(buffer)
+
+    def _is_pointed_at(self, buffer: str) -> bool:
+        return any(p.buffer == buffer for at, p in self.pointers.items() if at not in self.views)
 
     def _otherwise(self, tensor: TensorFact) -> bool:
         """Whether a tensor owns its memory alone, and no function names it but to make tensors over it."""

@@ -39,8 +39,22 @@ class ReadingRecorder(RecorderState):
             reads = self.reads.setdefault(self.frame.kernel, Reads())
             held = list(pointers(values))
             reads.taken.update(p.buffer for p in held)
+            reads.reached.update(p.buffer for p in held)
             reads.computes = reads.computes or any(p.space == "gmem" for p in held)
             reads.unsure = reads.unsure or any(isinstance(v, Closure) for v in values)
+
+    def takes_element(self, t: TensorVal, span: Span) -> None:
+        """A single element of a tensor is taken, by this expression."""
+        if t.pointer is None or t.space != "rmem":
+            self.takes((t,))
+        elif self.frame is not None and self.frame.kernel:
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads.taken.add(t.pointer.buffer)
+            reads.elements.setdefault(t.pointer.buffer, set()).add(span)
+
+    def in_kernel(self) -> bool:
+        """What is walked is part of a kernel."""
+        return self.frame is not None and bool(self.frame.kernel)
 
     def points(self, t: TensorVal, start: Value, span: Span) -> None:
         """A pointer to the first element of a tensor is taken, by an expression."""
@@ -79,11 +93,12 @@ class ReadingRecorder(RecorderState):
         own = ((s, s.places[0].buffer) for s in steps)
         return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
 
-    def sets(self, t: TensorVal) -> None:
-        """Something is written to a tensor."""
+    def sets(self, t: TensorVal, span: Span | None = None) -> None:
+        """Something is written to a tensor, by this statement, if it is one."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
             reads = self.reads.setdefault(self.frame.kernel, Reads())
-            reads.given.add(t.pointer.buffer)
+            if span not in reads.computed:
+                reads.given.add(t.pointer.buffer)
             reads.computes = reads.computes or t.space == "gmem"
             reads.stores = reads.stores or t.space not in ("rmem", "smem", "tmem")
 

@@ -30,16 +30,15 @@ def computed_with(m: Machine, node: ir.Loop | ir.Assign, env: Env) -> None:
 
     Nothing else is done with them there, so nothing in it can have set them.
     """
-    replay = m.recorder.acts()
-    if replay is None or replay.under:
+    if not m.recorder.in_kernel():
         return
-    for name, (span, through) in _read_by(node).items():
+    for name, (spans, through) in _read_by(node).items():
         at = env.find_var(name)
         value = at.vars.get(name) if at is not None else None
         if isinstance(value, Reference) and len(value.cells) == 1:
             value = value.cells[0][0].get(value.cells[0][1])
         if isinstance(value, TensorVal) and value.space == "rmem" and all(_takes_values(m, f, env) for f in through):
-            m.recorder.computes_with(replace(value, name=name), span)
+            m.recorder.computes_with(replace(value, name=name), spans)
 
 
 def _takes_values(m: Machine, fn: ir.Expr, env: Env) -> bool:
@@ -56,21 +55,22 @@ def _takes_values(m: Machine, fn: ir.Expr, env: Env) -> bool:
 
 
 @once
-def _read_by(node: ir.Loop | ir.Assign) -> dict[str, tuple[Span, tuple[ir.Expr, ...]]]:
-    """Names of which a statement takes elements and does nothing else, each with the first place and what is called
-    with them."""
+def _read_by(node: ir.Loop | ir.Assign) -> dict[str, tuple[tuple[Span, ...], tuple[ir.Expr, ...]]]:
+    """Names of which a statement takes elements and does nothing else, each with the places and what is called with
+    them."""
     if any(isinstance(x, _MAY) or (isinstance(x, ir.Binary) and x.op in _CHOOSES) for x in nodes_in(node)):
         return {}
     uses = _Uses()
     uses.statement(node)
-    return {name: (span, tuple(through)) for name, (span, through) in uses.read.items() if name not in uses.others}
+    found = ((name, at) for name, at in uses.read.items() if name not in uses.others)
+    return {name: (tuple(spans), tuple(through)) for name, (spans, through) in found}
 
 
 class _Uses:
     """What is done with names: elements that are read, with the calls around them, and anything else."""
 
     def __init__(self) -> None:
-        self.read: dict[str, tuple[Span, list[ir.Expr]]] = {}
+        self.read: dict[str, tuple[list[Span], list[ir.Expr]]] = {}
         self.others: set[str] = set()
 
     def statement(self, node: Any) -> None:
@@ -100,7 +100,7 @@ class _Uses:
             return
         self.value(indices, ())
         if node.op != "=":
-            self.read.setdefault(name, (node.span, []))
+            self.read.setdefault(name, ([], []))[0][:0] = (node.span, node.target.span)
         elif not any(_same(x, node.target) for x in nodes_in(node.value)):
             self.others.add(name)
 
@@ -131,7 +131,9 @@ class _Uses:
                 self._anything(node)
                 return
             if isinstance(fn, ir.Name):
-                self.read.setdefault(fn.ident, (node.span, []))[1].extend(through)
+                spans, around = self.read.setdefault(fn.ident, ([], []))
+                spans.append(node.span)
+                around += through
             self.value(node.args, (*through, fn))
         else:
             self._anything(node)
