@@ -10,6 +10,7 @@ from cutecheck.facts.replayed import Place, Step
 from cutecheck.findings import Finding
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault
+from cutecheck.rules.derive.replays import faults_of
 from cutecheck.rules.replayed import Replayed
 
 _EXAMPLE = """
@@ -83,7 +84,10 @@ class ReadWithoutWrite(Replayed):
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
         found = leftovers_of(call)
+        told = _told(call, context) if found is not None and found.unset else set()
         for way, tensor in found.unset if found is not None else ():
+            if tensor.buffer in told:
+                continue
             place = Place(tensor.name, tensor.span, tensor.space, tensor.buffer or "", 0)
             yield self._of_run(
                 Fault(
@@ -93,3 +97,9 @@ class ReadWithoutWrite(Replayed):
                 ),
                 call,
             )
+
+
+def _told(call: Call, context: Context) -> set[str]:
+    """Registers of which the kernel's runs say that they are read too early."""
+    runs = (c for c in context.facts.calls if c.function == "replay" and (c.kernel, c.arch) == (call.kernel, call.arch))
+    return {f.place.buffer for run in runs for f in faults_of(run, context) if f.kind in ("unwritten", "unset")}

@@ -4,6 +4,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.tests.rules.test_dsl_leftovers import KERNEL as DSL_KERNEL
 from cutecheck.tests.rules.test_read_without_write import codes
 from cutecheck.tests.rules.test_roles import KERNEL
 
@@ -105,3 +108,41 @@ def test_registers_of_a_thread_that_is_run_by_role(tmp_path: Path, first: str, f
     added = "for (int j = 0; j < size(r); ++j) sum(j) += float(r(j));\n    out[threadIdx.x] = half_t(sum(0));"
     text = text.replace("out[threadIdx.x] = r(0);", added)
     assert [f[:6] for f in codes(tmp_path, text)] == found
+
+
+DSL_USES = [
+    "acc[i] += r[i]",
+    "acc[i] = acc[i] * 2.0",
+    "z[i] = acc[i] + r[i]",
+]
+
+
+def dsl_codes(folder: Path, first: str, use: str) -> list[str]:
+    lines = ("acc = cute.make_fragment_like(y)", first, "for i in cutlass.range_constexpr(16):", f"    {use}")
+    (folder / "k.py").write_text(DSL_KERNEL.replace("STORE", "\n    ".join(lines)))
+    report = check(inputs([str(folder)]), Settings(select=("CUT221",), arch=("sm_90a",)))
+    assert not report.failures
+    assert report.facts.sites
+    return [f.message for f in report.findings]
+
+
+@pytest.mark.parametrize("use", DSL_USES)
+@pytest.mark.parametrize(
+    "first",
+    ["acc.fill(0.0)", "acc.store(r.load())", "cute.autovec_copy(x, acc)", "acc[0] = 1.0", "elsewhere.f(acc)"],
+)
+def test_registers_of_python_that_something_sets(tmp_path: Path, first: str, use: str) -> None:
+    assert dsl_codes(tmp_path, first, use) == []
+
+
+@pytest.mark.parametrize("use", DSL_USES)
+def test_registers_of_python_that_nothing_sets(tmp_path: Path, use: str) -> None:
+    (found,) = dsl_codes(tmp_path, "pass", use)
+    assert found.startswith("`acc` is read, and nothing has written")
+
+
+@pytest.mark.parametrize(
+    "use", ["acc[i] = r[i]", "if i == 0:\n            acc[i] = 0.0\n        acc[i] += 1.0", "total(acc)"]
+)
+def test_registers_of_python_that_need_not_be(tmp_path: Path, use: str) -> None:
+    assert dsl_codes(tmp_path, "pass", use) == []

@@ -99,10 +99,10 @@ class _Uses:
             self._anything(node.target)
             return
         self.value(indices, ())
-        if node.op != "=":
-            self.read.setdefault(name, ([], []))[0][:0] = (node.span, node.target.span)
-        elif not any(_same(x, node.target) for x in nodes_in(node.value)):
+        if node.op == "=" and not any(_same(x, node.target) for x in nodes_in(node.value)):
             self.others.add(name)
+        else:
+            self.read.setdefault(name, ([], []))[0][:0] = (node.span, node.target.span)
 
     def _named(self, node: Any, any_type: bool) -> None:
         """What a variable gets, which may be a part of a tensor itself."""
