@@ -92,6 +92,8 @@ def test_what_nothing_has_set_may_not(tmp_path: Path, use: str) -> None:
         "for (int i = 0; i < 1; ++i) { Tensor one = acc(_, _, i); zero(one); }",
         "for (int i = 0; i < 1; ++i) { auto at = make_coord(_, _, i); auto one = acc(at); one(0) = W[i]; }",
         "for (int i = 0; i < 1; ++i) { zero(acc(_, _, i)); }",
+        "auto set = [&](int i) { acc(i) = 0.f; }; for (int i = 0; i < 4; ++i) { set(i); acc(i) += part(i); }",
+        "auto set = [&](int i) { acc(i) = 0.f; return i; }; for (int i = 0; i < 4; ++i) { acc(i) += part(set(i)); }",
         "auto f = [&] { zero(acc); }; f(); for (int i = 0; i < 4; ++i) acc(i) += part(i);",
         "transform(part, acc, [](float x) { return x; }); for (int i = 0; i < 4; ++i) acc(i) += part(i);",
     ],

@@ -18,7 +18,8 @@ _MAY = (ir.If, ir.Switch, ir.Select, ir.Try, ir.Lambda, ir.Jump, ir.Return, ir.O
 _CHOOSES = ("&&", "||", "and", "or")
 _VALUES = frozenset(["+", "-", "*", "/", "%", "//", "**", "<<", ">>", "&", "|", "^", "==", "!=", "<", ">", "<=", ">="])
 _OF_ONE = frozenset(["+", "-", "!", "~", "not"])
-_MATH = {
+_PURE = {
+    "get", "make_coord", "make_tuple", "ceil_div", "idx2crd", "crd2idx", "elem_less",
     "abs", "fabs", "fabsf", "exp", "expf", "exp2", "exp2f", "__expf", "log", "logf", "log2f", "__logf", "sqrt", "sqrtf",
     "rsqrtf", "tanhf", "fma", "fmaf", "__fmaf_rn", "fmaxf", "fminf", "max", "min", "__fdividef", "__half2float",
     "__bfloat162float", "__float2half", "__float2bfloat16",
@@ -28,49 +29,49 @@ _MATH = {
 def computed_with(m: Machine, node: ir.Loop | ir.Assign, env: Env) -> None:
     """A statement, or a loop that is not run pass by pass, computes with elements of tensors.
 
-    Nothing else is done with them there, so nothing in it can have set them.
+    Nothing else is done with them there, by their names or by what it calls, so nothing in it can have set them.
     """
-    if not m.recorder.in_kernel():
+    read, called = _read_by(node)
+    if not read or not m.recorder.in_kernel():
         return
-    for name, (spans, through) in _read_by(node).items():
+    for name, spans in read.items():
         at = env.find_var(name)
         value = at.vars.get(name) if at is not None else None
         if isinstance(value, Reference) and len(value.cells) == 1:
             value = value.cells[0][0].get(value.cells[0][1])
-        if isinstance(value, TensorVal) and value.space == "rmem" and all(_takes_values(m, f, env) for f in through):
+        if isinstance(value, TensorVal) and value.space == "rmem" and all(_takes_values(m, f, env) for f in called):
             m.recorder.computes_with(replace(value, name=name), spans)
 
 
 def _takes_values(m: Machine, fn: ir.Expr, env: Env) -> bool:
     """What is called writes none of its arguments: an element of a tensor, a conversion, a function of numbers."""
     if not isinstance(fn, ir.Name):
-        return isinstance(fn, ir.Scoped) and fn.ident in _MATH
+        return isinstance(fn, ir.Scoped) and fn.ident in _PURE
     at = env.find_var(fn.ident)
     if at is not None:
         return isinstance(at.vars.get(fn.ident), (TensorVal, Reference, ScalarType))
-    if fn.ident in _MATH:
+    if fn.ident in _PURE:
         return True
     with m.recorder.rehearsing(), m.budget.aside():
         return isinstance(m.eval(fn, env), ScalarType)
 
 
 @once
-def _read_by(node: ir.Loop | ir.Assign) -> dict[str, tuple[tuple[Span, ...], tuple[ir.Expr, ...]]]:
-    """Names of which a statement takes elements and does nothing else, each with the places and what is called with
-    them."""
+def _read_by(node: ir.Loop | ir.Assign) -> tuple[dict[str, tuple[Span, ...]], tuple[ir.Expr, ...]]:
+    """Names of which a statement takes elements and does nothing else, each with the places, and what it calls."""
     if any(isinstance(x, _MAY) or (isinstance(x, ir.Binary) and x.op in _CHOOSES) for x in nodes_in(node)):
-        return {}
+        return {}, ()
     uses = _Uses()
     uses.statement(node)
-    found = ((name, at) for name, at in uses.read.items() if name not in uses.others)
-    return {name: (tuple(spans), tuple(through)) for name, (spans, through) in found}
+    return {name: tuple(at) for name, at in uses.read.items() if name not in uses.others}, tuple(uses.called)
 
 
 class _Uses:
-    """What is done with names: elements that are read, with the calls around them, and anything else."""
+    """What is done with names: elements that are read, and anything else; and what is called."""
 
     def __init__(self) -> None:
-        self.read: dict[str, tuple[list[Span], list[ir.Expr]]] = {}
+        self.read: dict[str, list[Span]] = {}
+        self.called: list[ir.Expr] = []
         self.others: set[str] = set()
 
     def statement(self, node: Any) -> None:
@@ -81,7 +82,7 @@ class _Uses:
             for part in (node.init, node.step, node.target, node.body):
                 self.statement(part)
             for asked in (node.cond, node.iterable):
-                self.value(asked, ())
+                self.value(asked)
         elif isinstance(node, ir.Assign):
             self._assignment(node)
         elif isinstance(node, ir.Local) and isinstance(node.decl, ir.Variable) and not refers(node.decl.type):
@@ -98,30 +99,30 @@ class _Uses:
         if not name:
             self._anything(node.target)
             return
-        self.value(indices, ())
+        self.value(indices)
         if node.op == "=" and not any(_same(x, node.target) for x in nodes_in(node.value)):
             self.others.add(name)
         else:
-            self.read.setdefault(name, ([], []))[0][:0] = (node.span, node.target.span)
+            self.read.setdefault(name, [])[:0] = (node.span, node.target.span)
 
     def _named(self, node: Any, any_type: bool) -> None:
         """What a variable gets, which may be a part of a tensor itself."""
         if any_type and _element(node)[0]:
             self._anything(node)
         else:
-            self.value(node, ())
+            self.value(node)
 
-    def value(self, node: Any, through: tuple[ir.Expr, ...]) -> None:
-        """An expression of which the value counts; ``through``: what is called with it."""
+    def value(self, node: Any) -> None:
+        """An expression of which the value counts."""
         if isinstance(node, tuple):
             for inner in node:
-                self.value(inner.value if isinstance(inner, ir.Arg) else inner, through)
+                self.value(inner.value if isinstance(inner, ir.Arg) else inner)
         elif isinstance(node, ir.Binary) and node.op in _VALUES:
-            self.value((node.left, node.right), through)
+            self.value((node.left, node.right))
         elif (isinstance(node, ir.Unary) and node.op in _OF_ONE) or (
             isinstance(node, ir.Cast) and not refers(node.type)
         ):
-            self.value(node.operand, through)
+            self.value(node.operand)
         elif isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped)) and node.fn.ident in ASKS:
             return
         elif (isinstance(node, ir.Call) and isinstance(node.fn, (ir.Name, ir.Scoped))) or _element(node)[0]:
@@ -131,15 +132,16 @@ class _Uses:
                 self._anything(node)
                 return
             if isinstance(fn, ir.Name):
-                spans, around = self.read.setdefault(fn.ident, ([], []))
-                spans.append(node.span)
-                around += through
-            self.value(node.args, (*through, fn))
+                self.read.setdefault(fn.ident, []).append(node.span)
+            self.called += [fn] if isinstance(node, ir.Call) else []
+            self.value(node.args)
         else:
             self._anything(node)
 
     def _anything(self, node: Any) -> None:
         self.others.update(names_of_contents(node))
+        calls = (x.fn for x in nodes_in(node) if isinstance(x, ir.Call))
+        self.called += (f for f in calls if getattr(f, "ident", "") not in ASKS)
 
 
 def _element(node: ir.Expr) -> tuple[str, Any]:
