@@ -129,3 +129,24 @@ def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool,
         assert all("n % 8 == 0" not in conditions for conditions in found)
     else:
         assert all(("lda % 8 == 0" in conditions) is states for conditions in found), found
+
+
+@pytest.mark.parametrize(
+    ("body", "length", "states"),
+    [
+        ("TORCH_CHECK(lda % 8 == 0 && (lda = n)); launch(p, lda);", "n", "lda % 8 == 0"),
+        ("TORCH_CHECK((lda = n)); TORCH_CHECK(lda % 8 == 0); launch(p, lda);", "n", "n % 8 == 0"),
+        ("TORCH_CHECK(can(lda) && add(lda)); launch(p, lda);", "lda + 1", "lda % 8 == 0"),
+        ("TORCH_CHECK(can(lda)); assert(!add_to(&lda)); launch(p, lda);", "lda + 1", "lda % 8 == 0"),
+        ("TORCH_CHECK(add(lda) || n > 3); TORCH_CHECK(can(lda)); launch(p, lda);", "lda + 1", "lda + 1 % 8 == 0"),
+        ("TORCH_CHECK(lda % 8 == 0 && can(n)); launch(p, lda);", "lda", "lda % 8 == 0"),
+    ],
+)
+def test_what_an_assertion_changes_is_changed(tmp_path: Path, body: str, length: str, states: str) -> None:
+    kernel = KERNEL[: KERNEL.index("template <class K>")].replace("LAUNCH", PLAIN)
+    own = "bool add(int& x) { x += 1; return true; }\nbool add_to(int* x) { *x += 1; return false; }\n"
+    can = "bool can(int x) { return x % 8 == 0; }\n"
+    text = f"{kernel}{own}{can}void host(float* p, int lda, int n) {{ {body} }}\n"
+    events = run(tmp_path, text).events
+    assert {re.sub(r"#\d+|[{}]", "", str(e.operands[0].layout)) for e in events} == {f"{length}:_1"}
+    assert all(states in {re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in events)

@@ -28,6 +28,7 @@ from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
 from cutecheck.source.eval.mentions import names_end
+from cutecheck.source.eval.repeatable import may_change
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.statements import shared_elements
@@ -276,6 +277,16 @@ def _jump(m: Machine, node: ir.Jump, env: Env) -> Done:
 
 @runs(ir.Assert)
 def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
+    if node.kind != "static_assert" and may_change(m, node.cond, env):
+        if isinstance(node.cond, ir.Binary) and node.cond.op in ("&&", "and"):
+            for part in (node.cond.left, node.cond.right):  # the second is evaluated wherever the first holds
+                _assert(m, replace(node, cond=part), env)
+            return Done.NORMAL
+        mark = m.journal.mark()
+        value = m.eval(node.cond, env)
+        if m.journal.written_since(mark):  # `TORCH_CHECK(ld % 8 == 0 && (ld = n))`: its names mean something else now
+            m.recorder.states(m, node, value)
+            return Done.NORMAL
     m.recorder.hypothesis(m, node, env)
     if m.attempts is not None:
         m.dialect.asserted(m, node, env)
