@@ -150,3 +150,24 @@ def test_what_an_assertion_changes_is_changed(tmp_path: Path, body: str, length:
     events = run(tmp_path, text).events
     assert {re.sub(r"#\d+|[{}]", "", str(e.operands[0].layout)) for e in events} == {f"{length}:_1"}
     assert all(states in {re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in events)
+
+
+@pytest.mark.parametrize(
+    ("body", "states"),
+    [
+        ("while (lda % 8) ++lda;", True),
+        ("do { lda += 3; } while (lda % 8 != 0);", True),
+        ("for (; lda % 8; ++lda) { if (lda == n) return; }", True),
+        ("while (lda % 8) { if (lda == n) break; ++lda; }", False),
+        ("for (int lda = n; lda % 8; ++lda) { }", False),
+        ("while (lda % 8 && n > 3) ++lda;", False),
+        ("while (lda % 8 == 0) ++lda;", False),
+    ],
+)
+def test_what_a_loop_went_on_for_is_so_behind_it(tmp_path: Path, body: str, states: bool) -> None:
+    kernel = KERNEL[: KERNEL.index("void launch")]
+    events = run(tmp_path, f"{kernel}void host(float* p, int lda, int n) {{ {body} {PLAIN}; }}\n").events
+    assert events
+    for event in events:
+        stated = {re.sub(r"#\d+", "", str(h.condition)) for h in event.hypotheses}
+        assert any("iterations" in c and c.endswith(" % 8 == 0") for c in stated) is states, stated
