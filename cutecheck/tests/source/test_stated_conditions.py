@@ -171,3 +171,22 @@ def test_what_a_loop_went_on_for_is_so_behind_it(tmp_path: Path, body: str, stat
     for event in events:
         stated = {re.sub(r"#\d+", "", str(h.condition)) for h in event.hypotheses}
         assert any("iterations" in c and c.endswith(" % 8 == 0") for c in stated) is states, stated
+
+
+@pytest.mark.parametrize(
+    ("body", "states"),
+    [
+        ("if (lda % 16 != 8) return;", {"lda % 8 == 0", "lda - 8 % 16 == 0"}),
+        ("if ((lda & 31) != 12) return;", {"lda % 4 == 0", "lda - 12 % 32 == 0"}),
+        ("TORCH_CHECK(lda % 24 == 9);", {"(lda % 24) == 9", "lda % 3 == 0", "lda - 9 % 24 == 0"}),
+        ("if (lda != 72) return;", {"lda % 72 == 0", "lda == 72"}),
+        ("if (lda % 8 != 1) return;", {"lda - 1 % 8 == 0"}),
+        ("if (lda % 8 != -4) return;", {"(lda % 8) % 4 == 0"}),
+        ("if (lda % 16 == 8) return;", set()),
+    ],
+)
+def test_what_a_remainder_says_of_a_number(tmp_path: Path, body: str, states: set[str]) -> None:
+    kernel = KERNEL[: KERNEL.index("void launch")]
+    events = run(tmp_path, f"{kernel}void host(float* p, int lda, int n) {{ {body} {PLAIN}; }}\n").events
+    assert events
+    assert all({re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} == states for e in events)
