@@ -135,6 +135,21 @@ def calculated(value: Int, ctype: str, natural: bool) -> Int:
     return Dyn(_masked(value.expr, bits))
 
 
+def dividend(value: Int, ctype: str, by: Int) -> Int:
+    """What is divided by a constant that is no power of two: ``u * 24u / 3u`` is no multiple of 8 once 24 * u wraps.
+
+    Powers of two divide 2^bits, so what a multiple loses by wrapping around leaves it a multiple. It has no value that
+    could refute anything: programs mean numbers that do not wrap.
+    """
+    bits, signed = INTEGERS.get(ctype, (64, True))
+    if signed or bits > _WIDE or not isinstance(value, Dyn) or not isinstance(by, int) or by & (by - 1) == 0:
+        return value
+    _, top = ex.bounds(value.expr)
+    if (top is not None and top < 1 << bits) or _alone(value.expr) or value.value is not None:
+        return value
+    return Dyn(ex.op("opaque", value.expr, label="unsigned"))
+
+
 def address(value: Int) -> Int:
     """A number that a pointer is moved by: addresses are modulo 2^64."""
     if isinstance(value, int):
@@ -208,7 +223,7 @@ def _natural(e: Expr) -> bool:
 def _masks(e: Expr, bits: int) -> bool:
     """Whether it is made of numbers that are cut off to ``bits`` or more, which may be as large as any."""
     return any(
-        _inside(atom, bits) is not None or any(_masks(a, bits) for a in atom.args)
+        _inside(atom, bits) is not None or _sets(atom, bits) or any(_masks(a, bits) for a in atom.args)
         if isinstance(atom, Op)
         else (atom.domain.bounds()[1] or 0) >= (1 << bits) - 1
         for monomial, _ in e.terms
@@ -216,11 +231,16 @@ def _masks(e: Expr, bits: int) -> bool:
     )
 
 
+def _sets(atom: Op, bits: int) -> bool:
+    """``0xFFFFFFFFu ^ n``: a constant that stands for a negative number sets the highest bit."""
+    return atom.kind in ("or", "xor") and any((a.constant or 0) >> (bits - 1) > 0 for a in atom.args)
+
+
 def _bare(atom: ex.Atom, bits: int) -> Expr:
     inside = _inside(atom, bits)
     if inside is not None:
         return _stripped(inside, bits)
-    if isinstance(atom, Op) and atom.kind in ("and", "or", "xor") and any(_masks(a, bits) for a in atom.args):
+    if isinstance(atom, Op) and atom.kind in ("and", "or", "xor") and _masks(ex.atom_expr(atom), bits):
         return ex.op(atom.kind, *(_stripped(a, bits) for a in atom.args))
     return ex.atom_expr(atom)
 
@@ -247,6 +267,7 @@ __all__ = [
     "canonical",
     "common_type",
     "converted",
+    "dividend",
     "domain_of",
     "promoted",
     "whole_domain_of",

@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import cast
 
-from cutecheck.facts import Call, Event, SmemBuffer, TensorFact, Unknown
+from cutecheck.facts import Call, Event, Guard, SmemBuffer, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model import expr as ex
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, Dyn, Int, Sym, as_expr, known_value
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove import Outcome, Verdict, make_obligation
@@ -142,11 +143,12 @@ class SmemOutOfBounds(Replayed):
         event = as_written(event)
         if not open_limits(event, context):
             return
-        some = selects_threads(inner(event.guards))
+        some = any(map(_picks, inner(event.guards)))
         for tensor in event.operands:
             told = some and depends_on_thread(tensor)
             threads = _coming(event) if told else None
-            if some and (event.predicated or (told and threads is None)):
+            named = selects_threads(inner(event.guards))
+            if named and (event.predicated or (told and threads is None)):
                 continue
             found = beyond(event, tensor, context, threads)
             if found is None:
@@ -177,7 +179,26 @@ class SmemOutOfBounds(Replayed):
 def _coming(event: Event) -> tuple[int, int] | None:
     """The first and the last thread that conditions on the index let come to a copy, where all between them do."""
     block = None if event.threads is None else known_value(event.threads)
-    return None if block is None else neighbours((g for g in inner(event.guards) if selects_threads([g])), block)
+    return None if block is None else neighbours(filter(_picks, inner(event.guards)), block)
+
+
+def _picks(guard: Guard) -> bool:
+    """Whether a condition lets some threads come only: by its value, or by the names in it."""
+    return guard.asks is not None or selects_threads([guard])
+
+
+def _may_leave_out(guard: Guard, event: Event, offset: Expr) -> bool:
+    """Whether a condition may leave out some of the places that an offset stands for."""
+    if guard.asks is not None or any(v.domain.hull or v.domain.values for v in offset.variables()):
+        return True  # `int at = on ? 512 : 0; if (on) return;`: which value it has may hang on any condition
+    names = {v.name for v in offset.variables()}
+    if any(known_value(b.limit) is not None and not names.isdisjoint(_names(b.value)) for b in guard.bounds):
+        return True
+    return not guard.complete and not leaves_out_blocks(guard, event)
+
+
+def _names(value: Int) -> set[str]:
+    return {v.name for v in as_expr(value).variables()}
 
 
 def depends_on_thread(tensor: TensorFact) -> bool:
@@ -236,10 +257,15 @@ def beyond(
         reason = f"whether it goes past the end depends on where `{buffer.name}` starts"
         context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
         return None
-    unclear = [g for g in inner(event.guards) if not g.complete and not leaves_out_blocks(g, event)]
+    each = [replace(payload, base=ex.const(n)) for n in found.starts()] or [payload]
+    wide = next((v for v in found.offset.variables() if v.domain.hull), None)
+    if wide is not None and not all(always_beyond(event, p, [], context) for p in each):
+        reason = f"`{wide.name}` may have no value that goes past the end: it is known by a range around its values"
+        context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason))
+        return None
+    unclear = [g for g in inner(event.guards) if _may_leave_out(g, event, found.offset)]
     if threads is not None or not depends_on_thread(tensor):  # it is known which threads come here, or does not matter
         unclear = [g for g in unclear if g.asks is None]
-    each = [replace(payload, base=ex.const(n)) for n in found.starts()] or [payload]
     if found.offset.constant is None and unclear and not all(always_beyond(event, p, unclear, context) for p in each):
         # which threads, and which values of the others, pass the condition is not known
         reason = f"`{unclear[0].text}` may leave out what goes past the end"

@@ -10,8 +10,8 @@ from cutecheck.model.ints import known_value
 from cutecheck.model.prove import Verdict
 from cutecheck.model.prove.contracts import contract_of
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.accesses import SMEM_BASE, Access, accesses
-from cutecheck.rules.derive.alignment import alignment_outcome
+from cutecheck.rules.derive.accesses import Access, accesses
+from cutecheck.rules.derive.alignment import alignment_outcome, misplaced
 from cutecheck.rules.derive.contracts import too_weak
 from cutecheck.rules.derive.vectors import plain
 
@@ -97,13 +97,14 @@ class VectorMisaligned(Rule):
                 continue
             tensor, width = access.tensor, access.width_bytes
             weak = too_weak(event.hypotheses, outcome)
-            if outcome.verdict is Verdict.PROVED and (start := _misplaced(access, context)) is not None:
+            if outcome.verdict is Verdict.REFUTED and (start := misplaced(access, context)) is not None:
                 yield self.finding(
                     event.span,
                     f"{access.side} {tensor.space} `{tensor.name}`: {access.instruction.name} moves {width} bytes at "
                     f"once, but its memory starts {start} bytes into its struct: no address is a multiple of {width}",
                     label=f"{width}-byte accesses",
                     help=f"align the member to {width} bytes (alignas({width}))",
+                    witness=outcome.witness,
                     related=[Related(tensor.span, f"layout {tensor.layout}")],
                     enclosing=event.enclosing,
                     arch=event.arch,
@@ -125,16 +126,6 @@ class VectorMisaligned(Rule):
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
-
-
-def _misplaced(access: Access, context: Context) -> int | None:
-    """Where in its struct a member starts, if the vectors are aligned in it and so cannot be in memory."""
-    if access.tensor.space != "smem" or access.base_known or int(access.width_bytes) > int(SMEM_BASE):
-        return None
-    found = context.index.buffers.get((access.tensor.buffer or "", access.event.arch), [])
-    starts = {None if b.start_bytes is None else known_value(b.start_bytes) for b in found}
-    start = next(iter(starts)) if len(starts) == 1 else None
-    return start if start is not None and int(start) % int(access.width_bytes) else None
 
 
 def _way(access: Access, event: Event) -> str:

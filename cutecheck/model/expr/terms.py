@@ -15,12 +15,16 @@ OpKind = Literal["div", "mod", "min", "max", "and", "or", "xor", "shl", "shr", "
 
 @record(frozen=True, slots=True)
 class Domain:
-    """The values a variable may take: ``lo <= v <= hi`` and ``v % step == 0``, or exactly ``values``."""
+    """The values a variable may take: ``lo <= v <= hi`` and ``v % step == 0``, or exactly ``values``.
+
+    ``hull``: the range was made around the values of several, and may hold others that the variable never has.
+    """
 
     lo: int | None = None
     hi: int | None = None
     step: int = 1
     values: tuple[int, ...] | None = None
+    hull: bool = field(repr=False, compare=False, default=False)
 
     def __contains__(self, value: int) -> bool:
         if self.values is not None:

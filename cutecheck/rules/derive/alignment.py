@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
 from typing import cast
 
 from cutecheck.model.identity import once
-from cutecheck.model.ints import as_expr
+from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import SwizzleUnit
 from cutecheck.model.prove import Obligation, Outcome, Verdict, make_obligation
 from cutecheck.model.prove.properties import THREAD, Alignment
-from cutecheck.model.units import BYTE
+from cutecheck.model.units import BYTE, Bytes
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.accesses import Access
+from cutecheck.rules.derive.accesses import SMEM_BASE, Access
 from cutecheck.rules.derive.contracts import open_variables, prove_or_contract
 from cutecheck.rules.derive.vectors import contiguous_elements
 
@@ -46,10 +48,23 @@ def alignment_outcome(access: Access, context: Context) -> Outcome | None:
     """The outcome for ``every vector is aligned``; None where a vector is one byte or is split."""
     if access.bits <= BYTE or splits(access):
         return None
+    start = misplaced(access, context)
+    if start is not None:  # an allocation starts at a multiple of 16 bytes, its member does not
+        access = replace(access, base=Bytes(math.gcd(int(SMEM_BASE), start)), base_known=True)
     obligation = _obligation(access)
     payload = cast(Alignment, obligation.objects)
     variables = open_variables(payload.offset, payload.rest.stride)
     return prove_or_contract(obligation, variables, access.count, context)
+
+
+def misplaced(access: Access, context: Context) -> int | None:
+    """Where in its struct a member starts, if no vector can be aligned for that; None of all others."""
+    if access.tensor.space != "smem" or access.base_known or int(access.width_bytes) > int(SMEM_BASE):
+        return None
+    found = context.index.buffers.get((access.tensor.buffer or "", access.event.arch), [])
+    starts = {None if b.start_bytes is None else known_value(b.start_bytes) for b in found}
+    start = next(iter(starts)) if len(starts) == 1 else None
+    return int(start) if start is not None and int(start) % int(access.width_bytes) else None
 
 
 @once

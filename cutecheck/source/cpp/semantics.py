@@ -19,6 +19,7 @@ from cutecheck.model.integers import (
     calculated,
     common_type,
     converted,
+    dividend,
     promoted,
     whole_domain_of,
     wrapped,
@@ -240,6 +241,8 @@ class CppDialect(Dialect):
             isinstance(right, int) and _absorbs(op, None, right)
         ):
             return 0  # a constant, whatever the other number is
+        if op in ("/", "%") and operands in INTEGERS and not static:
+            a = dividend(a, operands, b.value if isinstance(b, Dyn) and b.value is not None else b)
         result_int = self._arithmetic(op, a, b, span)
         if isinstance(result_int, Unknown):
             return result_int

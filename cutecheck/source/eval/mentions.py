@@ -20,8 +20,8 @@ def _inner(node: Any) -> Iterable[Any]:
 
 
 _ENDS = frozenset(
-    {"exit", "abort", "_Exit", "_exit", "quick_exit", "terminate", "AT_ERROR"}
-)  # the program, where they are C's
+    {"exit", "abort", "_Exit", "_exit", "quick_exit", "terminate", "AT_ERROR", "__trap"}
+)  # the program, or the kernel, where they are C's or CUDA's
 
 
 def names_end(node: Any) -> bool:

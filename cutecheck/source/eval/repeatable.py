@@ -3,11 +3,19 @@
 from __future__ import annotations
 
 import re
+from typing import TYPE_CHECKING
 
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import parts_in
+from cutecheck.source.eval.values import Closure, FuncSet
+
+if TYPE_CHECKING:
+    from cutecheck.source.eval.machine import Machine
+    from cutecheck.source.eval.scope import Env
 
 _ASSIGNS = frozenset({"=", "+=", "-=", "*=", "/=", "%=", "&=", "|=", "^=", "<<=", ">>="})
 
+_STEPS = frozenset({"++", "--", "p++", "p--"})
 _ASKS = frozenset({"get", "size", "min", "max"})  # of CuTe and CUDA
 NUMBERS = frozenset(  # types
     {"int", "unsigned", "long", "float", "bool", "size_t", "int32_t", "uint32_t", "int64_t", "uint64_t"}
@@ -52,6 +60,20 @@ def changes_nothing(node: ir.Expr) -> bool:
     if isinstance(node, ir.Construct):
         return not node.args and _CONSTANT.fullmatch(getattr(node.type, "ident", "")) is not None
     return isinstance(node, ir.Select) and all(map(changes_nothing, (node.cond, node.then, node.other)))
+
+
+def may_change(m: Machine, node: ir.Expr, env: Env) -> bool:
+    """Whether an expression assigns to something, or calls a function of the program that may."""
+    if changes_nothing(node):
+        return False
+    for part in parts_in(node):
+        if is_assignment(part) or (isinstance(part, ir.Unary) and part.op in _STEPS):
+            return True
+        if isinstance(part, ir.Call) and isinstance(part.fn, (ir.Name, ir.Scoped)):
+            fn = m.eval(part.fn, env)
+            if isinstance(fn, Closure) or (isinstance(fn, FuncSet) and any(e.decl.body for e in fn.entries)):
+                return True
+    return False
 
 
 def passes_on(node: ir.Call) -> bool:

@@ -10,6 +10,7 @@ from cutecheck.facts import SmemBuffer
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.prove import Verdict
 from cutecheck.model.prove.engines.concrete import offsets, swizzle
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.rules.derive.places import placed
@@ -33,16 +34,51 @@ __global__ void __launch_bounds__(128) k(float* out) {
 
 
 @pytest.mark.parametrize(
-    ("condition", "codes"), [("", {"CUT209"}), ("if (row == 0)", set()), ("if (out[row] > 1)", set())]
+    ("condition", "verdict"),
+    [("", Verdict.REFUTED), ("if (row == 0)", Verdict.PROVED), ("if (out[row] > 1)", Verdict.UNKNOWN)],
 )
-def test_a_condition_that_may_leave_out_threads(tmp_path: Path, condition: str, codes: set[str]) -> None:
+def test_a_condition_that_may_leave_out_threads(tmp_path: Path, condition: str, verdict: Verdict) -> None:
     (tmp_path / "k.cu").write_text(PREAMBLE + KERNEL % condition)
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
-    assert {f.code for f in report.findings} & {"CUT209"} == codes
-    unknown = [
-        o.reason for o in report.outcomes if o.obligation.property == "fits-allocation" and o.verdict.value == "unknown"
-    ]
-    assert bool(unknown) is bool(condition)
+    assert ("CUT209" in {f.code for f in report.findings}) is (verdict is Verdict.REFUTED)
+    (found,) = {o.verdict for o in report.outcomes if o.obligation.property == "fits-allocation"}
+    assert found is verdict
+
+
+REACHED = """
+__global__ void __launch_bounds__(128) k(float* out, int a, int b) {
+  __shared__ alignas(16) float smem[256];
+  Tensor r = make_tensor<float>(Layout<Shape<_8>>{});
+  BODY;
+  Tensor s = make_tensor(make_smem_ptr(smem + at), Layout<Shape<_8>>{});
+  copy(s, r);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("body", "beyond"),
+    [
+        ("int at = threadIdx.x * 4; if (at > 248) return", False),
+        ("int at = threadIdx.x * 4; if (at > 300) return", True),
+        ("int at = threadIdx.x * 4; at = at > 248 ? 248 : at", False),
+        ("int at = a ? -8 : 8; if (at < 0) return", False),
+        ("int at = a ? 300 : 0; if (a) return", False),
+        ("int at = 300; if (a) at = 0; if (!a) return", False),
+        ("int at = a ? 300 : 8; if (at > 256) at = 16", False),
+        ("int at = 64 * (threadIdx.x / 32); if (a) at += 256; if (at >= 256) at -= 256", False),
+        ("int at = 0; if (a > 0) at += 128; if (b > 0) at += 128; if (at == 256) return", False),
+        ("int at = a ? 300 : 8", True),
+        ("int at = a ? 300 : 260; if (b) return", True),
+    ],
+)
+def test_what_is_past_the_end_is_reached(tmp_path: Path, body: str, beyond: bool) -> None:
+    """Ranges around the values of several ways, and places that a condition leaves out, refute nothing."""
+    (tmp_path / "k.cu").write_text(PREAMBLE + REACHED.replace("BODY", body))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    assert ("CUT209" in {f.code for f in report.findings}) is beyond
+    (found,) = {o.verdict for o in report.outcomes if o.obligation.property == "fits-allocation"} or {None}
+    assert (found is Verdict.REFUTED) is beyond
 
 
 AHEAD = """

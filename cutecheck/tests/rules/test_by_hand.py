@@ -8,6 +8,7 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.model.prove import Verdict
 
 KERNEL = """
 #include <cute/tensor.hpp>
@@ -59,6 +60,20 @@ def test_one_number(members: str, sync: str, operand: str, bytes_: str, expected
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert not made.failures and not made.errors
     assert {f.code for f in made.findings} == expected
+
+
+@pytest.mark.parametrize(("members", "start"), [("half_t pad[2];", 4), ("int pad; double d[3];", 0), ("char c[8];", 8)])
+def test_a_vector_in_a_member_that_starts_too_low_is_not_proved_aligned(
+    members: str, start: int, tmp_path: Path
+) -> None:
+    text = KERNEL.replace("MEMBERS", members).replace("SYNC;", f"{SYNC};").replace("OPERAND", "A")
+    (tmp_path / "kernel.cu").write_text(text.replace("BYTES", "sizeof(Shared)"))
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+    aligned = [o for o in made.outcomes if "s)" in getattr(o.obligation.objects, "what", "")]
+    aligned = [o for o in aligned if o.obligation.property == "vector-aligned"]
+    assert {o.verdict for o in aligned} == {Verdict.REFUTED if start else Verdict.PROVED}
+    assert {f.code for f in made.findings} == ({"CUT402"} if start else set())
+    assert all(f.witness is not None for f in made.findings)
 
 
 STAGES = """

@@ -129,3 +129,64 @@ def test_what_is_stated_before_a_launch(tmp_path: Path, body: str, states: bool,
         assert all("n % 8 == 0" not in conditions for conditions in found)
     else:
         assert all(("lda % 8 == 0" in conditions) is states for conditions in found), found
+
+
+@pytest.mark.parametrize(
+    ("body", "length", "states"),
+    [
+        ("TORCH_CHECK(lda % 8 == 0 && (lda = n)); launch(p, lda);", "n", "lda % 8 == 0"),
+        ("TORCH_CHECK((lda = n)); TORCH_CHECK(lda % 8 == 0); launch(p, lda);", "n", "n % 8 == 0"),
+        ("TORCH_CHECK(can(lda) && add(lda)); launch(p, lda);", "lda + 1", "lda % 8 == 0"),
+        ("TORCH_CHECK(can(lda)); assert(!add_to(&lda)); launch(p, lda);", "lda + 1", "lda % 8 == 0"),
+        ("TORCH_CHECK(add(lda) || n > 3); TORCH_CHECK(can(lda)); launch(p, lda);", "lda + 1", "lda + 1 % 8 == 0"),
+        ("TORCH_CHECK(lda % 8 == 0 && can(n)); launch(p, lda);", "lda", "lda % 8 == 0"),
+    ],
+)
+def test_what_an_assertion_changes_is_changed(tmp_path: Path, body: str, length: str, states: str) -> None:
+    kernel = KERNEL[: KERNEL.index("template <class K>")].replace("LAUNCH", PLAIN)
+    own = "bool add(int& x) { x += 1; return true; }\nbool add_to(int* x) { *x += 1; return false; }\n"
+    can = "bool can(int x) { return x % 8 == 0; }\n"
+    text = f"{kernel}{own}{can}void host(float* p, int lda, int n) {{ {body} }}\n"
+    events = run(tmp_path, text).events
+    assert {re.sub(r"#\d+|[{}]", "", str(e.operands[0].layout)) for e in events} == {f"{length}:_1"}
+    assert all(states in {re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} for e in events)
+
+
+@pytest.mark.parametrize(
+    ("body", "states"),
+    [
+        ("while (lda % 8) ++lda;", True),
+        ("do { lda += 3; } while (lda % 8 != 0);", True),
+        ("for (; lda % 8; ++lda) { if (lda == n) return; }", True),
+        ("while (lda % 8) { if (lda == n) break; ++lda; }", False),
+        ("for (int lda = n; lda % 8; ++lda) { }", False),
+        ("while (lda % 8 && n > 3) ++lda;", False),
+        ("while (lda % 8 == 0) ++lda;", False),
+    ],
+)
+def test_what_a_loop_went_on_for_is_so_behind_it(tmp_path: Path, body: str, states: bool) -> None:
+    kernel = KERNEL[: KERNEL.index("void launch")]
+    events = run(tmp_path, f"{kernel}void host(float* p, int lda, int n) {{ {body} {PLAIN}; }}\n").events
+    assert events
+    for event in events:
+        stated = {re.sub(r"#\d+", "", str(h.condition)) for h in event.hypotheses}
+        assert any("iterations" in c and c.endswith(" % 8 == 0") for c in stated) is states, stated
+
+
+@pytest.mark.parametrize(
+    ("body", "states"),
+    [
+        ("if (lda % 16 != 8) return;", {"lda % 8 == 0", "lda - 8 % 16 == 0"}),
+        ("if ((lda & 31) != 12) return;", {"lda % 4 == 0", "lda - 12 % 32 == 0"}),
+        ("TORCH_CHECK(lda % 24 == 9);", {"(lda % 24) == 9", "lda % 3 == 0", "lda - 9 % 24 == 0"}),
+        ("if (lda != 72) return;", {"lda % 72 == 0", "lda == 72"}),
+        ("if (lda % 8 != 1) return;", {"lda - 1 % 8 == 0"}),
+        ("if (lda % 8 != -4) return;", {"(lda % 8) % 4 == 0"}),
+        ("if (lda % 16 == 8) return;", set()),
+    ],
+)
+def test_what_a_remainder_says_of_a_number(tmp_path: Path, body: str, states: set[str]) -> None:
+    kernel = KERNEL[: KERNEL.index("void launch")]
+    events = run(tmp_path, f"{kernel}void host(float* p, int lda, int n) {{ {body} {PLAIN}; }}\n").events
+    assert events
+    assert all({re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} == states for e in events)

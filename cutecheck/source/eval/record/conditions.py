@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import gcd
 from operator import eq, ge, gt, le, lt, ne
 from typing import TYPE_CHECKING, Any
 
@@ -51,9 +52,9 @@ def conditions(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> list[
 def divisibilities(m: Machine, node: ir.Expr, env: Env, holds: bool, value: Value = None) -> list[Condition]:
     """What a condition of the code says of divisors, by its text or by its ``value``, where it is about no index."""
     found = [*(conditions(m, node, env, holds) if pure(node) else []), *stated(m, value, holds)]
-    found = [c if c.rel is Rel.DIVIDES else _multiple(c) for c in dict.fromkeys(found)]
-    found = [c for c in dict.fromkeys(found) if c.rel is Rel.DIVIDES]
-    found = [c for c in found if not any(map(_is_index, c.rhs.variables()))]
+    found = [one for c in dict.fromkeys(found) for one in ([c] if c.rel is Rel.DIVIDES else implied(c))]
+    sides = [(c, [*c.lhs.variables(), *c.rhs.variables()]) for c in dict.fromkeys(found)]
+    found = [c for c, variables in sides if not any(map(_is_index, variables))]
     return found + _contiguities(m, node, env, holds) if m.dialect.by_value and m.recorder.on_host() else found
 
 
@@ -68,12 +69,35 @@ def _contiguities(m: Machine, node: ir.Expr, env: Env, holds: bool) -> list[Cond
     return asserted(m, node, env) if holds and isinstance(node, ir.Call) else []
 
 
-def _multiple(condition: Condition) -> Condition:
-    """What is equal to a constant is a multiple of it."""
+def implied(condition: Condition) -> list[Condition]:
+    """What is equal to a constant is a multiple of it; where ``ld % 16 == 8``, 8 divides ``ld``, and 16 ``ld - 8``."""
+    if condition.rel is not Rel.EQ:
+        return []
     for one, other in ((condition.lhs, condition.rhs), (condition.rhs, condition.lhs)):
-        if condition.rel is Rel.EQ and one.constant and other.constant is None:
-            return Condition(Rel.DIVIDES, ex.const(abs(one.constant)), other)
-    return condition
+        if one.constant and other.constant is None:
+            rest = abs(one.constant)
+            congruent = _congruent(other, rest) if one.constant > 0 else []
+            found = congruent or [Condition(Rel.DIVIDES, ex.const(rest), other)]
+            found = [c for c in found if c.lhs.constant != 1]
+            return [*found, condition] if lone(other) is not None else found
+    return []
+
+
+def _congruent(number: Expr, rest: int) -> list[Condition]:
+    """What ``x % 16`` or ``x & 15`` says of x when it is ``rest``."""
+    ((monomial, factor),) = number.terms if len(number.terms) == 1 else (((), 0),)
+    if factor != 1 or len(monomial) != 1 or not isinstance(monomial[0], Op) or len(monomial[0].args) != 2:
+        return []
+    inside, by = monomial[0].args
+    modulus = by.constant or 0
+    if monomial[0].kind == "and" and modulus & (modulus + 1) == 0:
+        modulus += 1
+    elif monomial[0].kind != "mod":
+        return []
+    if modulus <= rest:
+        return []
+    whole = Condition(Rel.DIVIDES, ex.const(modulus), ex.sub(inside, ex.const(rest)))
+    return [Condition(Rel.DIVIDES, ex.const(gcd(modulus, rest)), inside), whole]
 
 
 def said(m: Machine, node: ir.Expr, env: Env) -> list[Condition]:

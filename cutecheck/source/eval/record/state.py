@@ -25,7 +25,7 @@ from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.ints import Int, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
-from cutecheck.source.eval.record.conditions import conditions, divisibilities, said
+from cutecheck.source.eval.record.conditions import conditions, divisibilities, implied, said, stated
 from cutecheck.source.eval.record.describing import Describing
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
@@ -295,8 +295,15 @@ class RecorderState(Describing):
         """An assertion of the scanned code (never CuTe's own) that dominates what follows."""
         if is_cute_header(node.span.path):
             return
-        for condition in [*conditions(m, node.cond, env), *said(m, node.cond, env)]:
+        found = [*conditions(m, node.cond, env), *said(m, node.cond, env)]
+        for condition in [*found, *(c for one in found for c in implied(one) if c not in found)]:
             self.hypotheses.append(Hypothesis(condition, node.span, node.kind, self.frame.symbol if self.frame else ""))
+
+    def states(self, m: Machine, node: ir.Assert, value: Value) -> None:
+        """An assertion whose condition has changed something: what its value says, not what its text does."""
+        if not is_cute_header(node.span.path):
+            where = self.frame.symbol if self.frame else ""
+            self.hypotheses += [Hypothesis(c, node.span, node.kind, where) for c in stated(m, value, True)]
 
     @contextmanager
     def perhaps(self) -> Iterator[None]:

@@ -27,7 +27,8 @@ from cutecheck.source.eval import (
 from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
-from cutecheck.source.eval.mentions import names_end
+from cutecheck.source.eval.mentions import names_end, parts_in
+from cutecheck.source.eval.repeatable import may_change
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.spelled import written
 from cutecheck.source.eval.statements import shared_elements
@@ -67,6 +68,8 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
             done: Done = m.run(stmt, inner)
             if done in (Done.RETURN, Done.BREAK, Done.CONTINUE):
                 return done
+            if isinstance(stmt, ir.Loop) and m.dialect.by_value and _ends_by_condition(stmt):
+                passed.enter_context(m.recorder.passed(m, stmt.cond, inner, False))  # `while (n % 8) ++n;`
             if done is Done.MAYBE:
                 left = Done.MAYBE
                 if isinstance(stmt, ir.If):
@@ -88,6 +91,13 @@ def _statements(m: Machine, node: ir.Block, inner: Env) -> Done:
     if inner.frame is not None and inner.frame.ways is not None:
         inner.frame.ways.falls_off(node)
     return left
+
+
+def _ends_by_condition(loop: ir.Loop) -> bool:
+    """What comes after it happens where its condition, which names nothing of its own, does not hold any more."""
+    if loop.cond is None or loop.init is not None or loop.kind not in ("while", "do", "for"):
+        return False
+    return not any(isinstance(part, ir.Jump) and part.kind in ("break", "goto") for part in parts_in(loop.body))
 
 
 def _leaves(block: ir.Block) -> bool:
@@ -276,6 +286,16 @@ def _jump(m: Machine, node: ir.Jump, env: Env) -> Done:
 
 @runs(ir.Assert)
 def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
+    if node.kind != "static_assert" and may_change(m, node.cond, env):
+        if isinstance(node.cond, ir.Binary) and node.cond.op in ("&&", "and"):
+            for part in (node.cond.left, node.cond.right):  # the second is evaluated wherever the first holds
+                _assert(m, replace(node, cond=part), env)
+            return Done.NORMAL
+        mark = m.journal.mark()
+        value = m.eval(node.cond, env)
+        if m.journal.written_since(mark):  # `TORCH_CHECK(ld % 8 == 0 && (ld = n))`: its names mean something else now
+            m.recorder.states(m, node, value)
+            return Done.NORMAL
     m.recorder.hypothesis(m, node, env)
     if m.attempts is not None:
         m.dialect.asserted(m, node, env)

@@ -255,4 +255,4 @@ def hull(*values: Expr) -> Domain:
     lows, highs = zip(*(ex.bounds(v) for v in values), strict=True)
     lo = None if None in lows else min(lows)
     hi = max(highs) if None not in highs else LARGEST if any(h is not None and h >= LARGE for h in highs) else None
-    return Domain(lo, hi, math.gcd(*map(ex.divisor, values)) or 1)
+    return Domain(lo, hi, math.gcd(*map(ex.divisor, values)) or 1, hull=True)

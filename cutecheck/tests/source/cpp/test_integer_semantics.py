@@ -13,7 +13,7 @@ import pytest
 
 from cutecheck.facts import Span
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import Domain, Expr, Op, trunc_div, trunc_mod
+from cutecheck.model.expr import Domain, Expr, Op, divisor, trunc_div, trunc_mod
 from cutecheck.model.integers import INTEGERS, canonical, common_type, domain_of, promoted, wrapped
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.units import Bits
@@ -201,3 +201,34 @@ def test_run_time_expressions_have_the_value_that_their_types_give_them() -> Non
             assert as_expr(value.value).evaluate(given) == number, (str(value.value), ctype, given)
             checked += 1
     assert checked > 5000
+
+
+@pytest.mark.parametrize(
+    ("by", "divides"),
+    [(3, False), (6, False), (5, False), (2, True), (8, True)],
+)
+def test_a_multiple_that_may_wrap_is_none_any_more_when_it_is_divided(by: int, divides: bool) -> None:
+    """``u * 24u / 3u`` is 1431655637 for u = 357913941: no multiple of 8, which ``8 * u`` would be."""
+    dialect = CppDialect()
+    for op, expected in (("/", divides), ("%", by in (2, 8))):
+        product = dialect.binary("*", variable("u"), Scalar(8 * by, "unsigned"), SPAN)
+        value = dialect.binary(op, product, Scalar(by, "unsigned"), SPAN)
+        assert isinstance(value, Scalar) and not isinstance(value.value, float) and value.value is not None
+        assert (divisor(as_expr(value.value)) % 8 == 0) is expected, str(value.value)
+    for name in ("a#1", "z", "t"):  # signed numbers fit, so does what has 64 bits, and a thread's index
+        value = dialect.binary("/", dialect.binary("*", variable(name), Scalar(8 * by), SPAN), Scalar(by), SPAN)
+        assert isinstance(value, Scalar) and not isinstance(value.value, float) and value.value is not None
+        assert divisor(as_expr(value.value)) % 8 == 0, str(value.value)
+
+
+@pytest.mark.parametrize("op", ["|", "^"])
+def test_a_constant_that_sets_the_highest_bit_makes_a_negative_number(op: str) -> None:
+    dialect = CppDialect()
+    set_ = dialect.binary(op, Scalar(0xFFFFFFFF, "unsigned"), variable("u"), SPAN)
+    signed = dialect.cast(ScalarType(DType("int", Bits(32))), set_, SPAN)
+    scaled = dialect.binary("*", set_, Scalar(200, "unsigned"), SPAN)
+    for u in (0, 5, 17):
+        value = 0xFFFFFFFF | u if op == "|" else 0xFFFFFFFF ^ u
+        for made, ctype, number in ((signed, "int", value), (scaled, "unsigned", 200 * value)):
+            assert isinstance(made, Scalar) and made.value is not None and not isinstance(made.value, float)
+            assert as_expr(made.value).evaluate({"u": u}) == wrapped(number, ctype)
