@@ -202,11 +202,13 @@ def _of_large_matrices(guard: Guard) -> bool:
 def _compares_alone(guard: Guard) -> bool:
     """Whether what is followed of a condition of Python is all of it: one comparison each, and all of them hold."""
     parts = _AND.split(guard.text)
-    return len(parts) == len(guard.holds) and all(len(_COMPARES.findall(p)) == 1 and not _OTHER.search(p) for p in parts)
+    return len(parts) == len(guard.holds) and all(
+        len(_COMPARES.findall(p)) == 1 and not _OTHER.search(p) for p in parts
+    )
 
 
 def _holds_in_large(condition: Condition) -> bool:
-    """``i < n`` of an index of threads and blocks and a number that may be any; of threads alone it may be a small one."""
+    """``i < n`` of an index of threads and blocks, and any number; what is compared with threads alone may be small."""
     if condition.rel not in (Rel.LT, Rel.LE):
         return False
     only = next(iter(condition.rhs.variables()), None)

@@ -76,7 +76,7 @@ def frame_of(env: Env) -> Env:
 
 
 def bound_in(env: Env, name: str) -> Env:
-    """The environment in which an assignment binds this name: the function's own but for what it declares as another's."""
+    """The environment in which an assignment binds a name: the function's own but for what it declares as another's."""
     at = frame_of(env)
     if NONLOCAL + name in at.vars and at.parent is not None:
         return at.parent.find_var(name) or at
