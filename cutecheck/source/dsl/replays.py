@@ -155,8 +155,6 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
     start, stop, step = (as_expr(x) for x in (loop.start, loop.stop, loop.step))
     if len(passes) > PASSES:
         run.long = True
-        run.rounds.counted(id(node), ex.op("opaque", start, stop, label="lt"))
-        run.rounds.loops[id(node)].long = True
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))

@@ -18,7 +18,7 @@ from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import round_again, several_tiles, shorter_loops, undivided
+from cutecheck.source.eval.record.numbers import round_again, several_tiles, undivided
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
@@ -321,13 +321,6 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
             return more.replay(m), more.cost + team.cost
         team = replace(_Team(block), cost=team.cost + more.cost)
         tried = _team(m, start, team) or []
-    short = shorter_loops(team.found) if start.by_source and not all(team.ended) else {}
-    if short:
-        few = _Team(block, short)
-        _team(m, start, few)
-        if all(few.ended) and few.all_roles and few.agrees:
-            return few.replay(m), few.cost + team.cost
-        team.cost += few.cost
     divided = {n for f in team.found for n in shares(f.rounds.loops.values())}
     if divided and not start.by_source:
         few = _Team(block, dict.fromkeys(divided, _SHARES))

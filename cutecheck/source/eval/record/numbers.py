@@ -69,22 +69,6 @@ def _axis(grid: Iterable[Loop]) -> str:
     return next((a for a in _AXES if f"{GRID}{a}" in names), _AXES[0])
 
 
-def shorter_loops(runs: Iterable[Replaying]) -> Numbers:
-    """Numbers at which loops that are told how often they run have some passes, where they had too many to be run.
-
-    A loop over single rows has as many as a matrix.
-    """
-    numbers: Numbers = {}
-    for run in runs:
-
-        def value(e: Expr, numbers: Numbers, run: Replaying = run) -> int | None:
-            return run.number(e, others=numbers)
-
-        for loop in (x for x in run.rounds.loops.values() if x.long and len(x.asked) == 1):
-            numbers |= _passes(loop, _ODD, numbers, value, {})
-    return numbers
-
-
 def longer_loops(run: Replaying) -> Numbers:
     """Numbers at which loops with steps, that have one pass or two at those of a run, have more.
 
