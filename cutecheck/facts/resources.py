@@ -126,7 +126,7 @@ def _of(name: str, arch: str, span: Span, facts: Facts) -> list[KernelResources]
 
 def _shared(buffers: list[SmemBuffer]) -> tuple[int | None, int | None]:
     """Static bytes, and those of the DSL's allocations; members of a struct in dynamic memory are part of that."""
-    open_ended = [b.buffer_id for b in buffers if b.size_bytes is None]
+    open_ended = [b.buffer_id for b in buffers if b.size_bytes is None or b.span.is_python]
     arrays = [b for b in buffers if not any(b.buffer_id.startswith(f"{o}.") for o in open_ended)]
     sizes = [_number(b.size_bytes) for b in arrays if b.size_bytes is not None]
     total = None if None in sizes else sum(s for s in sizes if s is not None)

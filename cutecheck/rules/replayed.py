@@ -155,9 +155,10 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "that the stages come round", "others wait here",
     ),
     "starved": (
-        "this stage is acquired, which tells its barrier of bytes, and nothing is loaded to it before it is acquired "
-        "again, if ever: whoever waits for it waits for ever", "run pass by pass, no load tells its barrier",
-        "load to each stage that is acquired, once", "",
+        "the barrier of this stage is told of bytes (as where the stage is acquired), and nothing is loaded for it "
+        "before it is told again, if ever: whoever waits for it waits for ever",
+        "run pass by pass, no load tells its barrier",
+        "load once for each stage that is acquired, and tell the barrier that was told of the bytes", "",
     ),
     "repeated": (
         "TMA is told to load `{name}` by several threads of one warp, the same tile at the same time: each of them "

@@ -30,9 +30,10 @@ class TilePastEnd(Replayed):
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
         before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
         of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
-        a predicate that compares coordinates with limits, no other takes without, nor other tiles of the same rows. Of
-        a mode that block indices walk, and of which one copy takes what lies before its end, no other copy of the
-        kernel stores whole tiles. No copy without predicates takes all of a tile that is larger than the tensor.
+        a predicate that compares coordinates with limits, no other takes without, nor other tiles of the same rows, nor
+        stores the same tile of a matrix with the same extents. Of a mode that block indices walk, and of which one copy
+        takes what lies before its end, no other copy of the kernel stores whole tiles. No copy without predicates takes
+        all of a tile that is larger than the tensor.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -109,10 +110,14 @@ class TilePastEnd(Replayed):
         without = bare(event, context) if event.kernel else None
         if without is not None:
             tensor, other = without
+            own = any(t.buffer == tensor.buffer for t in other.operands[:2])
             yield self.finding(
                 event.span,
                 f"`{tensor.name}` is copied under a predicate at line {other.span.line}, and here without: elements "
-                "that the predicate leaves out are no part of the matrix",
+                "that the predicate leaves out are no part of the matrix"
+                if own
+                else f"`{tensor.name}` is stored without a predicate, and at line {other.span.line} the same tile of a "
+                "matrix with the same extents is copied under one: elements that it leaves out are no part of either",
                 label="no predicate", help="copy_if with the same predicate",
                 related=[Related(other.span, "only what the predicate allows is copied here")],
                 enclosing=event.enclosing, arch=event.arch,

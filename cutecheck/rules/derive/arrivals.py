@@ -161,7 +161,49 @@ def starved(threads: tuple[Thread, ...]) -> Fault | None:
             for number, (step, loads) in enumerate(phases):
                 if fed and not loads and not step.maybe and _phases_waited(threads, at) > number:
                     return Fault("starved", step, step.places[0])
+    return _strayed(threads)
+
+
+def _strayed(threads: tuple[Thread, ...]) -> Fault | None:
+    """The same of barriers that a program has by hand: of one thread of the block that loads for any of their array.
+
+    Each load is known to be for one of them, and others of these are told first and then loaded for.
+    """
+    every = [s for t in threads for s in t.steps]
+    if not all(t.complete for t in threads) or any("cluster" in s.function or "MULTICAST" in s.function for s in every):
+        return None
+    loads = [(t.number, s.function) for t in threads for s in t.steps if s.kind == "load"]
+    if any(s.kind == "load" and s.number is None for s in every):
+        return None
+    counted = counts(threads)
+    for array in dict.fromkeys(of for _, of in loads if not of.startswith(PIPELINE) and of not in _OPEN):
+        who = {number for number, of in loads if of == array}
+        tells = [t for t in threads if any(_tells(s, array) for s in t.steps)]
+        if len(who) != 1 or [t.number for t in tells] != list(who):
+            continue
+        told: dict[int, list[tuple[Step, int]]] = defaultdict(list)
+        for step in tells[0].steps:
+            phases = told[step.places[0].offset] if _tells(step, array) else []
+            if step.kind == "load" and step.function == array:
+                phases = told[step.number or 0]
+                if not phases:
+                    break  # its bytes are told of later
+                phases[-1] = phases[-1][0], phases[-1][1] + 1
+            elif _tells(step, array) and not step.arrives:
+                break  # more may be told of the same phase
+            elif _tells(step, array):
+                phases.append((step, 0))
+        else:
+            once = [(offset, phases) for offset, phases in told.items() if counted.get((array, offset)) == 1]
+            for offset, phases in once:
+                for number, (step, brought) in enumerate(phases):
+                    if not brought and not step.maybe and _phases_waited(threads, (array, offset)) > number:
+                        return Fault("starved", step, step.places[0])
     return None
+
+
+def _tells(step: Step, array: str) -> bool:
+    return step.kind == "barrier" and step.function == "expect" and _at(step)[0] == array
 
 
 def _phases_waited(threads: tuple[Thread, ...], at: Barrier) -> int:

@@ -7,10 +7,12 @@ from typing import cast
 from cutecheck.facts import Event, Predicate, TensorFact
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import as_expr
+from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import block_modes, bounded_mode, guarded, loop_modes, predicates_of
+from cutecheck.rules.derive.coordinates import block_modes, bounded_mode, guarded, left_of, loop_modes, predicates_of
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.predicates import open_end
+from cutecheck.rules.derive.vectors import Mode, leaves
 
 
 def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
@@ -23,7 +25,8 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
     for other in _predicated(context).get((event.kernel, event.enclosing, event.arch), ()):
         theirs = {(g.span, g.negated) for g in inner(other.guards)}
         pairs = [(t, u) for t in event.operands[:2] for u in other.operands[:2] if _alike(t, u)]
-        asked = [p for predicates in predicates_of(other, context) for p in predicates] if pairs else []
+        twins = [u for u in other.operands[:2] if _same_tile(event, u)] if conditions <= theirs else []
+        asked = [p for predicates in predicates_of(other, context) for p in predicates] if pairs or twins else []
         if not asked or not all(p.bounds for p in asked):
             continue
         found = next((t for t, u in pairs if t.offset == u.offset), None) if conditions <= theirs else None
@@ -31,7 +34,50 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
             found = next((t for t, u in pairs if _same_rows(event, t, u, asked, context)), None)
         if found is not None:
             return found, other
+        if any(_ends(event, u, predicates, context) for u in twins for predicates in predicates_of(other, context)):
+            return event.operands[1], other
     return None
+
+
+def _same_tile(event: Event, other: TensorFact) -> bool:
+    """What is stored is the same tile, of a matrix with the same extents, as the other is of its own."""
+    stored = event.operands[1] if len(event.operands) > 1 else None
+    if stored is None or stored.buffer in (None, other.buffer):
+        return False
+    part, its = guarded(stored), guarded(other)
+    if part is None or its is None or (part.extents, part.tile) != (its.extents, its.tile):
+        return False
+    named = dict(zip(map(as_expr, part.strides), map(as_expr, its.strides), strict=True))
+    strides = {only.name: its for mine, its in named.items() if (only := _alone(mine)) is not None}
+    mine, theirs = _modes(stored.layout), _modes(other.layout)
+    alike = [(size, as_expr(step).substitute(strides)) for size, step in mine or ()]
+    same = bool(mine) and alike == [(size, as_expr(step)) for size, step in theirs or ()]
+    return same and part.offset.substitute(strides) == its.offset
+
+
+def _alone(e: ex.Expr) -> ex.Var | None:
+    only = next(iter(e.variables()), None)
+    return only if only is not None and e == ex.atom_expr(only) else None
+
+
+def _modes(layout: object) -> list[Mode] | None:
+    return leaves(layout.shape, layout.stride) if isinstance(layout, Layout) else None
+
+
+def _ends(event: Event, tensor: TensorFact, asked: list[Predicate], context: Context) -> bool:
+    """A predicate leaves out what lies past the end of a mode that need not be a whole number of tiles."""
+    part = guarded(tensor)
+    if part is None or not asked or not all(p.bounds for p in asked):
+        return False
+    for bound in (b for p in asked for b in p.bounds):
+        mode = bounded_mode(bound.value, bound.coordinates)
+        if mode is None or mode >= len(part.extents) or as_expr(bound.value) != as_expr(bound.coordinates[mode]):
+            return False
+        if left_of(bound.limit, part.extents[mode]) != 0 or not open_end(
+            event, part.extents[mode], part.tile[mode], context
+        ):
+            return False
+    return True
 
 
 def _same_rows(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,7 +13,7 @@ from typing import cast
 from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, CHUNK, UNSEEN, Guard
 from cutecheck.model.expr import Expr, Var, atom_expr
-from cutecheck.model.ints import Dyn, Int, as_expr, known_value
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
@@ -29,6 +30,9 @@ _ROW = 16  # bytes
 _NAMED = "mbarrier.named"
 _COUNTER = "iteration#"  # what counts the passes of a loop that has a counter of its own
 _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
+_AND = re.compile(r"\band\b|&&")
+_COMPARES = re.compile(r"[<>]=?|[=!]=")
+_OTHER = re.compile(r"\b(?:or|not|if|is|in)\b|[|^?!&]")
 
 
 @dataclass(slots=True)
@@ -179,7 +183,11 @@ def _crosses(first: Access, then: Access, threads: int) -> bool:
 
 def _of_large_matrices(guard: Guard) -> bool:
     """A condition that all threads of the first block pass where the matrix is large: ``if (row < m && col < n)``."""
-    if not guard.bounds or not guard.complete or guard.negated:
+    if guard.negated:
+        return False
+    if not guard.bounds:
+        return _compares_alone(guard) and all(map(_holds_in_large, guard.holds))
+    if not guard.complete:
         return False
     for bound in guard.bounds:
         limit = as_expr(bound.limit)
@@ -189,6 +197,29 @@ def _of_large_matrices(guard: Guard) -> bool:
         if not all(v.name.startswith(("threadIdx.", "blockIdx.")) for v in as_expr(bound.value).variables()):
             return False
     return True
+
+
+def _compares_alone(guard: Guard) -> bool:
+    """Whether what is followed of a condition of Python is all of it: one comparison each, and all of them hold."""
+    parts = _AND.split(guard.text)
+    return len(parts) == len(guard.holds) and all(
+        len(_COMPARES.findall(p)) == 1 and not _OTHER.search(p) for p in parts
+    )
+
+
+def _holds_in_large(condition: Condition) -> bool:
+    """``i < n`` of an index of threads and blocks, and any number; what is compared with threads alone may be small."""
+    if condition.rel not in (Rel.LT, Rel.LE):
+        return False
+    only = next(iter(condition.rhs.variables()), None)
+    if only is None or condition.rhs != atom_expr(only) or "#" in only.name or only.domain.bounds()[1] is not None:
+        return False
+    names = [v.name for v in condition.lhs.variables()]
+    return any(map(_of_block, names)) and all(n == THREAD or n.startswith("threadIdx.") or _of_block(n) for n in names)
+
+
+def _of_block(name: str) -> bool:
+    return name.startswith("blockIdx.")
 
 
 def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:

@@ -37,8 +37,13 @@ class Gate:
                 left -= min(n, left)
             self.over.append(known)
 
-    def pending(self, worker: int) -> int:
-        """Arrivals of a thread since the last phase that is over."""
+    def pending(self, worker: int, comers: set[int]) -> int:
+        """Phases that arrivals of a thread since the last one that is over are for: of one that comes once in each.
+
+        One that alone arrives may come several times in each.
+        """
+        if self.count and comers == {worker}:
+            return sum(n for _, n, _ in self.came) // self.count
         return sum(who == worker for who, _, _ in self.came) if self.count else len(self.arrived[worker])
 
 

@@ -365,7 +365,7 @@ class _Block:
                 self.passed |= gate.count > 0
             w.passes = False
         elif step.function == "expect":
-            w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me))
+            w.due, w.expecting = (at, step), (at, len(gate.over) + gate.pending(me, self.comers[at]))
             w.told[at] = w.expecting[1]
         elif step.function == "arrive":
             if step.asynchronous:
@@ -421,10 +421,11 @@ class _Block:
         after = w.told_after.get(w.at)
         exact = (step.function, step.number) if step.number is not None else None
         if exact is not None:  # who tells it of the bytes may be another thread, or do so later
-            now = len(self.gates[exact].over) + self.gates[exact].pending(me)
+            now = len(self.gates[exact].over) + self.gates[exact].pending(me, self.comers[exact])
             w.expecting = exact, now if w.at in w.told_after else w.told.get(exact, now)
         elif after is not None:
-            w.expecting = after, len(self.gates[after].over) + self.gates[after].pending(me)
+            told = self.gates[after]
+            w.expecting = after, len(told.over) + told.pending(me, self.comers[after])
         elif w.at in w.told_after:
             w.expecting = None
         if w.expecting is None:

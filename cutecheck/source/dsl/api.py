@@ -29,7 +29,7 @@ from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.intrinsics.registry import FUNCTIONS, TOLERANT, Call, Unsupported
 from cutecheck.source.eval.undetermined import part as open_part
 from cutecheck.source.eval.undetermined import undetermined
-from cutecheck.source.eval.values import Extern, Intrinsic, ScalarType, TensorVal, Value
+from cutecheck.source.eval.values import Extern, Intrinsic, Object, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -271,7 +271,12 @@ def _in_order(name: str, args: list[Value], kwargs: dict[str, Value]) -> list[Va
 
 
 def _host(m: Machine, v: Value) -> Value:
-    return cute_values.tensor_of(m, v, "tensor") if isinstance(v, HostCute) else v
+    """An argument as CuTe's functions take it: tensors of the host, and named tuples for the tuples that they are."""
+    if isinstance(v, HostCute):
+        return cute_values.tensor_of(m, v, "tensor")
+    if isinstance(v, Object) and v.cls.memo.get("namedtuple"):
+        return tuple(_host(m, x) for x in v.fields.values())
+    return tuple(_host(m, x) for x in v) if type(v) is tuple and any(isinstance(x, Object) for x in v) else v
 
 
 def _of_foreign(m: Machine, name: str, v: Extern, span: Span) -> Value:

@@ -98,14 +98,16 @@ def to_parameter(m: Machine, v: Value, kind: str, convert: bool, name: str) -> V
         return _varying(m, v, name)  # what is an integer of Python stays one
     if isinstance(v, bool):
         return Scalar(None, "bool")
+    wide = kind in ("Int64", "Uint64")
     if isinstance(v, (int, Dyn)):
-        return m.fresh(name) if isinstance(v, int) or v.expr.constant is not None or part(v) is not None else v
+        fixed = isinstance(v, int) or v.expr.constant is not None or part(v) is not None
+        return run_time(m, name, wide) if fixed else v
     if isinstance(v, Sym) or (isinstance(v, Scalar) and v.value is None and v.ctype in ("int", *INTEGERS)):
-        return m.fresh(name)  # which number the host has is not known, and no matter
+        return run_time(m, name, wide)  # which number the host has is not known, and no matter
     if kind in _INTEGER_TYPES and isinstance(v, Scalar) and v.value is None:
-        return m.fresh(name)  # the annotation says what it becomes
+        return run_time(m, name, wide)  # the annotation says what it becomes
     if kind in _INTEGER_TYPES and not m.recorder.open and isinstance(v, (Unknown, Extern)):
-        return v if isinstance(v, Unknown) and v.rejected else m.fresh(name)
+        return v if isinstance(v, Unknown) and v.rejected else run_time(m, name, wide)
     if isinstance(v, float):
         return Scalar(None, "float")
     if isinstance(v, tuple):

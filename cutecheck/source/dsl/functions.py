@@ -75,6 +75,14 @@ def frame_of(env: Env) -> Env:
     return at
 
 
+def bound_in(env: Env, name: str) -> Env:
+    """The environment in which an assignment binds a name: the function's own but for what it declares as another's."""
+    at = frame_of(env)
+    if NONLOCAL + name in at.vars and at.parent is not None:
+        return at.parent.find_var(name) or at
+    return modules.scope_around(env).env if GLOBAL + name in at.vars else at
+
+
 def declare(m: Machine, decl: ir.Decl, env: Env) -> bool:
     at = frame_of(env)
     if isinstance(decl, ir.Function):
@@ -112,12 +120,7 @@ def _bind(m: Machine, at: Env, name: str, value: Value) -> None:
 
 def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
     if isinstance(target, ir.Name):
-        at = frame_of(env)
-        if NONLOCAL + target.ident in at.vars and at.parent is not None:
-            at = at.parent.find_var(target.ident) or at
-        elif GLOBAL + target.ident in at.vars:
-            at = modules.scope_around(env).env
-        _bind(m, at, target.ident, value)
+        _bind(m, bound_in(env, target.ident), target.ident, value)
     elif isinstance(target, ir.Attr):
         base = m.eval(target.base, env)
         attributes.store(m, base, target.ident, value, span)

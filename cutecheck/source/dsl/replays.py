@@ -19,6 +19,7 @@ from cutecheck.source.dsl.values import RunTimeRange
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.one_run import Start, apart
 from cutecheck.source.eval.record.numbers import longer_loops
+from cutecheck.source.eval.record.past import GRID
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
@@ -152,12 +153,16 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
     if None in limits or limits[2] == 0:
         return None
     passes = range(*limits)  # type: ignore[arg-type]
+    start, stop, step = (as_expr(x) for x in (loop.start, loop.stop, loop.step))
     if len(passes) > PASSES:
         run.long = True
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))
-    run.rounds.counted(id(node), ex.op("opaque", as_expr(loop.start), as_expr(loop.stop), label="lt"))
+    # one that goes on by the size of the grid asks before each pass, as its text in C++ would
+    times = len(passes) + 1 if any(v.name.startswith(GRID) for v in step.variables()) else 1
+    begins = [ex.add(start, ex.mul(step, ex.const(n))) for n in range(times)]
+    run.rounds.counted(id(node), *(ex.op("opaque", begin, stop, label="lt") for begin in begins))
     return list(passes)
 
 

@@ -378,6 +378,10 @@ class DslDialect(Merging):
     def assign(self, m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> bool:
         return functions.assign(m, target, value, env, span)
 
+    def binding(self, m: Machine, env: Env, name: str) -> Env | None:
+        at = functions.bound_in(env, name)
+        return at if name in at.vars else None
+
     def items(self, m: Machine, value: Value, span: Span) -> list[Value] | Value | None:
         bad = unsure(value)
         if bad is not None:

@@ -205,9 +205,13 @@ def allocate(
         if isinstance(first, ClassInst):
             _, _, own = layout(m, first, span)
             return Object(first, {}, Pointer(ident, "smem", first, 0, max(own, align)), first.name)
+        if isinstance(first, ScalarType) and first.dtype.bits is not None:  # of one number
+            m.recorder._buffer(ident, "", span, bytes_to_hold(first.dtype.bits), align, first)
+            return Pointer(ident, "smem", first, 0, align)
         byte = m.dialect.library.byte  # type: ignore[attr-defined]
-        inner = first if isinstance(first, ScalarType) else byte
-        return Pointer(ident, "smem", inner, 0, align)
+        if type(first) is int:
+            m.recorder._buffer(ident, "", span, first, align, ArrayType(byte, first))
+        return Pointer(ident, "smem", first if isinstance(first, ScalarType) else byte, 0, align)
     if not isinstance(first, ScalarType) or first.dtype.bits is None:
         return Unknown("the element type of this allocation is not known", span)
     if what == "allocate_array":

@@ -178,6 +178,10 @@ class Hooks:
         """What remains of a variable that a loop assigns."""
         return None
 
+    def binding(self, m: Machine, env: Env, name: str) -> Env | None:
+        """Where the variable is that an assignment to a name writes, None where it makes one."""
+        return env.find_var(name)
+
     def settles(self, m: Machine) -> bool:
         """Whether what a loop changes beside the variables that it names is found by walking it first."""
         return True

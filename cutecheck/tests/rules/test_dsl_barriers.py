@@ -364,3 +364,22 @@ def test_barriers_that_are_a_member(tmp_path: Path, fields: str, said: str) -> N
     messages = [f.message for f in made.findings if f.code == "CUT214"]
     assert len(messages) == (said != "")
     assert all(said in m for m in messages)
+
+
+LOADS = "tma_bar_ptr=full + stage)"
+TWICE = ("mbarrier_init(full + i, 1)", "mbarrier_init(full + i, 2)")
+HALF = EXPECT.replace("16384", "8192")
+
+
+@pytest.mark.parametrize(
+    ("swaps", "codes"),
+    [
+        (((LOADS, "tma_bar_ptr=full)"),), ["CUT217"]),
+        # the bytes of a phase are told of in two parts
+        (((EXPECT, f"{HALF}\n                {HALF}"), TWICE), []),
+        (((EXPECT, f"cute.arch.mbarrier_expect_tx(full + stage, 8192)\n                {HALF}"),), []),
+    ],
+)
+def test_a_load_tells_the_barrier_that_was_told_of_it(tmp_path: Path, swaps: Swaps, codes: list[str]) -> None:
+    by_extent = ("    if warp == 4:", "    tiles = cute.size(gA, mode=[2])\n    if warp == 4:")
+    assert [code for code, _ in found(tmp_path, *swaps, by_extent)] == codes

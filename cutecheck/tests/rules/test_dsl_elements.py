@@ -262,3 +262,55 @@ def test_elements_inside_of_matrices_of_any_size(tmp_path: Path) -> None:
         report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT212",), cache=False))
         assert not report.errors
         assert sorted({f.code for f in report.findings}) == codes
+
+
+COMPARED = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def turned(a: cute.Tensor, b: cute.Tensor):
+    tx, ty, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    smem = cutlass.utils.SmemAllocator()
+    s = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, 32), stride=(33, 1)), 128)
+    m, n = a.shape
+    for j in cutlass.range_constexpr(0, 32, 8):
+        r, c = by * 32 + ty + j, bx * 32 + tx
+        if r < m and c < n:
+            s[ty + j, tx] = a[r, c]
+    cute.arch.sync_threads()
+    for j in cutlass.range_constexpr(0, 32, 8):
+        r, c = bx * 32 + ty + j, by * 32 + tx
+        if r < n and c < m:
+            b[r, c] = s[tx, ty + j]
+
+
+@cute.jit
+def host(a: cute.Tensor, b: cute.Tensor):
+    turned(a, b).launch(grid=(8, 8, 1), block=(32, 8, 1))
+
+
+m, n = cute.sym_int(), cute.sym_int()
+cute.compile(host, *(make_fake_compact_tensor(cutlass.Float32, s, stride_order=(1, 0)) for s in ((m, n), (n, m))))
+"""
+
+
+def test_elements_under_comparisons_of_rows_and_columns_with_the_extents(tmp_path: Path) -> None:
+    bare = COMPARED.replace("    cute.arch.sync_threads()\n", "")
+    for text, codes in (
+        (COMPARED, []),
+        (bare, ["CUT212"]),
+        # what else is asked is not known: these may be the threads of one warp
+        (bare.replace("if r < m and c < n", "if r < m and c < n and a[r, 0] > 0.0"), []),
+        (bare.replace("if r < m and c < n", "if r < m or c < n"), []),
+        # at most a warp, for all that is known
+        (bare.replace("r, c = by * 32 + ty + j, bx * 32 + tx", "r, c = ty + j, tx"), []),
+        (bare.replace("if r < n and c < m", "if r >= n and c < m"), []),
+    ):
+        (tmp_path / "kernel.py").write_text(text)
+        report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT212",), cache=False))
+        assert not report.errors
+        assert sorted({f.code for f in report.findings}) == codes, text

@@ -99,14 +99,14 @@ class Rounds:
             self._before.append(condition)
             self.divisors.update({v: lcm(self.divisors.get(v, 1), by) for v, by in divided(condition)})
 
-    def counted(self, node: int, condition: Expr) -> None:
-        """A loop that is told how often it runs."""
+    def counted(self, node: int, *conditions: Expr) -> None:
+        """A loop that is told how often it runs; the conditions are those before its passes, as far as they differ."""
         loop = self.loops.setdefault(node, Loop(True))
-        loop.asked = loop.asked or [[condition]]
-        if run_time(condition):
+        loop.asked = loop.asked or [[c] for c in conditions]
+        if run_time(conditions[0]):
             for outer, _ in self._open:
                 self.loops[outer].around = True
-            for v, by in divided(condition):
+            for v, by in divided(conditions[0]):
                 self.divisors[v] = lcm(self.divisors.get(v, 1), by)
 
     def constant(self) -> bool:

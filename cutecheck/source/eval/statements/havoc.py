@@ -29,7 +29,7 @@ def havoc(m: Machine, node: ir.Loop, env: Env, loop: Recurrence, induction: tupl
     """Before the body is walked every variable it assigns is unknown but for what its type says."""
     parts = [p for p in (node.body, node.step, node.cond) if p is not None]
     for name in dict.fromkeys(n for p in parts for n in assigned_in(p)):
-        at = env.find_var(name)
+        at = m.dialect.binding(m, env, name)
         if at is None:
             continue
         inducted = induction is not None and induction[0] == name

@@ -331,3 +331,34 @@ def test_a_while_loop_of_constants_runs_when_the_kernel_is_traced(tmp_path: Path
     cute.compile(host, cutlass.Int32(5))
     """)  # fmt: skip
     assert [found[0] for found in results(made).values()] == ["(64,3):(1,64)", "(?,3):(1,?)"]
+
+
+def test_a_loop_changes_no_variable_of_the_module_or_the_enclosing_function(tmp_path: Path) -> None:
+    """Where a function assigns to a name it is its own, but for what it declares as another's."""
+    made = driver(tmp_path, HEAD + """
+    rows, tiles = 64, 8
+
+    def make(columns):
+        depth = 4
+
+        @cute.kernel
+        def kernel(n):
+            global tiles
+            for i in cutlass.range(n):
+                rows = n + i
+                columns, depth = rows, i
+                tiles = i
+
+        @cute.jit
+        def host(n):
+            kernel(n).launch(grid=(1, 1, 1), block=(32, 1, 1))
+            cute.make_layout((rows, columns, depth))
+            cute.make_layout((tiles, 3))
+
+        return host
+
+    cute.compile(make(16), cutlass.Int32(5))
+    """)  # fmt: skip
+    found = [value for values in results(made).values() for value in values]
+    assert "(64,16,4):(1,64,1024)" in found
+    assert "(?,3):(1,?)" in found
