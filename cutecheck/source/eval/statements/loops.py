@@ -162,6 +162,9 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
     loop = Recurrence(m.number(), node.span, env=inner)
     start = inner.vars.get(induction.name) if induction is not None else None
     trips = trips_of(m, node, inner, induction)
+    last = None if induction is None or trips is None else induction.domain.bounds()[1]
+    furthest = high_of(start)
+    loop.whole = last is not None and furthest is not None and furthest <= last
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
     if induction is not None:
         loop.told = (id(inner.vars), induction.name)
@@ -242,7 +245,7 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            with m.recorder.looping(loop.span, trips) if around else nullcontext():
+            with m.recorder.looping(loop.span, trips, loop.whole) if around else nullcontext():
                 iteration()
     leave(m, loop)
 
