@@ -227,6 +227,8 @@ def _element(text: str) -> str:
         return f"complex<{_element(arguments[0])}>"
     if name == "sparse_elem":
         name = _template(arguments[-1])[0]
+    if name == "integer_subbyte":
+        name = f"{'int' if arguments[1] == 'true' else 'uint'}{arguments[0]}b_t"
     return _ELEMENTS.get(name, name)
 
 

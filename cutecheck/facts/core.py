@@ -77,12 +77,14 @@ class Guard:
 class Loop:
     """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known.
 
-    ``entered``: when, among events and calls; another instantiation enters it again.
+    ``entered``: when, among events and calls; another instantiation enters it again. ``whole``: of threads that begin
+    at indices of their own, all come to the first pass.
     """
 
     span: Span
     trips: int | None = None
     entered: int = 0
+    whole: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -35,11 +35,13 @@ class Recall:
 
     def has(self, job: Job) -> bool:
         """Whether there is an entry for the facts of a job, good or not."""
-        return self.store.has("units", self._key(job))
+        key = self._key(job)
+        return key is not None and self.store.has("units", key)
 
     def part(self, job: Job) -> Part | None:
         """The facts of a job as they were when all it reads was as it is."""
-        text = self.store.get("units", self._key(job))
+        key = self._key(job)
+        text = None if key is None else self.store.get("units", key)
         if text is None:
             return None
         try:
@@ -56,16 +58,23 @@ class Recall:
             text = encode(part)
         except TypeError:
             return
-        self.store.put("units", self._key(job), text)
+        key = self._key(job)
+        if key is not None:
+            self.store.put("units", key, text)
 
-    def _key(self, job: Job) -> str:
+    def _key(self, job: Job) -> str | None:
+        """None where what its callers hand it cannot be written: such a job is evaluated in each run."""
+        try:
+            given = encode(job.given) if job.given else ""
+        except TypeError:
+            return None
         closure = self.tree.closure(job.path, job.arch)
         wanted = [p for p in closure if p in self.reported]
         read = dict.fromkeys((*self.tree.read_with(job.path), *self.tree.fragments(job.path, job.arch)))
         files = [(p, self._digest(p)) for p in read]
         behind = dict.fromkeys(p for _, path in job.helpers for p in self.tree.read_with(path))
         helpers = [*job.helpers, *((p, self._digest(p)) for p in behind)]
-        linked = [sorted(job.handing), encode(job.given) if job.given else "", helpers]
+        linked = [sorted(job.handing), given, helpers]
         about = [
             self.request,
             self.limits,

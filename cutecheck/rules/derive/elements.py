@@ -226,7 +226,7 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
     """The values of all variables but the thread's index; None where they are not known, or too many.
 
     A variable of all accesses is any number, the same in each; one of its own counts the passes of a loop, or it is not
-    known which number it is. Of a loop that begins at the thread's index it is not known which threads come to a pass.
+    known which number it is. Of a loop that begins at the thread's index the first pass is meant (`_places`).
     """
     found: dict[str, range] = {}
     shared = set.intersection(*({v.name for v in _expr(access.tensor).variables()} for access in accesses))
@@ -238,7 +238,12 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
             continue
         if lo is None or v.name.startswith(("blockIdx.", "threadIdx.")) or per_thread(v.name):
             return None
-        if v.name.startswith(_COUNTER) or (v.name not in shared and not _counts(v, at)):
+        if v.name.startswith(_COUNTER):
+            if lo != 0 or v.name in shared:
+                return None
+            found[v.name] = range(1)
+            continue
+        if v.name not in shared and not _counts(v, at):
             return None
         found[v.name] = range(lo, (lo if hi is None else hi) + 1)
     return found if prod(map(len, found.values())) <= _MOST else None
@@ -269,6 +274,9 @@ def _places(access: Access, threads: int, ranges: dict[str, range], unit: int) -
     own = {v.name: ranges[v.name] for v in offset.variables() if v.name != THREAD}
     try:
         found = {t: {offset.evaluate({THREAD: t, **values}) for values in _all(own)} for t in come}
+        if any(name.startswith(_COUNTER) for name in own) and not all(x.whole for x in access.at.loops):
+            first = min(found)  # whichever threads come to the first pass, the one that begins first does
+            found = {first: found[first]} if min(found[first]) <= min(map(min, found.values())) else {}
         if access.size is None:
             return found
         more = range(0, access.size, unit)

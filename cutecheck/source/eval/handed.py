@@ -27,7 +27,7 @@ from cutecheck.source.eval.observed import telling
 from cutecheck.source.eval.record.ways import lone
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import Object, Pointer, Scalar, Value
+from cutecheck.source.eval.values import Enumeral, Enumerated, Null, Object, Pointer, Scalar, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -82,9 +82,9 @@ def hand(
     more = tuple((f"@{i} tells {at}", i, at) for i, at, _ in asked)
     found += [(path, Scalar(n, "long")) for (path, _, _), (_, _, n) in zip(more, asked, strict=True)]
     for path, value in leaves(args):
-        e = number(value)
-        if e is not None:
-            found.append((path, value))
+        plain = _plain(value)
+        if plain is not None:
+            found.append((path, plain))
         elif isinstance(value, Pointer) and isinstance(value.offset, (int, Dyn)) and value.swizzle is None:
             found.append((path, Place(value.offset, value.align, spell(value.type))))
     expressions = [e for _, v in found if (e := _expression(v)) is not None]
@@ -92,6 +92,16 @@ def hand(
     known = stated(m, [*args, *(Scalar(n, "long") for _, _, n in asked)]).lines()
     m.recorder.handed.append(Handed(function, known.union(p for p, _, _ in more), tuple(found), conditions, more))
     return True
+
+
+def _plain(value: Value) -> Scalar | None:
+    """A number without the enumeration or class of this program that it is of: nothing of that goes along."""
+    if not isinstance(value, Scalar) or isinstance(value, (Enumeral, Null)) or number(value) is None:
+        return None
+    held = value.value
+    return Scalar(
+        Dyn(held.expr) if isinstance(held, Enumerated) else int(held) if isinstance(held, int) else held, value.ctype
+    )
 
 
 def _is_open(value: Value) -> bool:

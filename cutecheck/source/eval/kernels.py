@@ -48,7 +48,7 @@ def launch(
         chosen.walk(m, fn, lambda f: launch(m, f, args, block, smem, span, cluster))
     if not isinstance(fn, FuncSet):
         return fn if isinstance(fn, Unknown) else Unknown("the launched kernel is not known", span)
-    args = _symbolic_arguments(m, fn, span) if args is None else [_unless_object(a) for a in args]
+    args = symbolic_arguments(m, fn, span) if args is None else [_unless_object(a) for a in args]
     found = [c for c in (bind(m, entry, fn, args, {}) for entry in fn.entries) if c is not None]
     best = best_of(found) if found else None
     special = best if best is None else specialised(m, fn.entries, best)
@@ -149,7 +149,7 @@ def _unless_object(value: Value) -> Value:
     return value if isinstance(value, Object) else uniform(value)
 
 
-def _symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
+def symbolic_arguments(m: Machine, fn: FuncSet, span: Span) -> list[Value]:
     """An argument for each parameter of a kernel, of which only the type is known."""
     entry = next((e for e in fn.entries if e.decl.body is not None), None)
     if entry is None:

@@ -46,6 +46,25 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     asked_flags.assigned(m, tensor.pointer.buffer, node.span, _coordinate(m, target, env), bounds, complete)
 
 
+def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
+    """``bool const inside = get<0>(c(0, i, j)) < rows;``: kept by the value, which is what whoever asks it asks."""
+    number = value.value if isinstance(value, Scalar) else value
+    if init is None or not isinstance(number, Dyn) or not conditions.is_comparison(number, joined=True):
+        return
+    if not asks(m, init, env):
+        return
+    bounds, complete = conjunction(m, init, env)
+    if bounds:
+        m.recorder.named[number.expr] = tuple(bounds), complete
+
+
+def _of_value(m: Machine, value: Value) -> tuple[list[Bound], bool]:
+    """What is compared where a variable has this value."""
+    number = value.value if isinstance(value, Scalar) else value
+    bounds, complete = m.recorder.named.get(number.expr, ((), False)) if isinstance(number, Dyn) else ((), False)
+    return list(bounds), complete
+
+
 def _coordinate(m: Machine, element: ir.Call | ir.Index, env: Env) -> list[Int] | None:
     given = [a.value for a in element.args] if isinstance(element, ir.Call) else list(element.args)
     found = [_leaves(m, m.eval(node, env)) for node in given]
@@ -94,6 +113,8 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
             return conjunction(m, node.args[0].value, env)
     if isinstance(node, ir.Cast):
         return conjunction(m, node.operand, env, holds)
+    if isinstance(node, (ir.Name, ir.Attr)) and holds and m.recorder.named:
+        return _of_value(m, m.eval(node, env))
     if isinstance(node, ir.Call) and node.launch is None and m.dialect.by_value and all(
         asks(m, a.value, env) for a in node.args
     ):  # fmt: skip

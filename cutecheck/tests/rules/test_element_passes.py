@@ -275,6 +275,26 @@ KERNELS = {
   __syncwarp();
   out[threadIdx.x] = s[threadIdx.x + 32];
 """,
+    "strides_of_one_pass": """
+  __shared__ float s[256];
+  for (int i = threadIdx.x; i < 256; i += 256) s[i] = in[i];
+  @__syncthreads();
+  out[t] = s[t / 2];
+""",
+    "strides_of_some_threads": """
+  __shared__ float s[256];
+  s[t] = 0;
+  __syncthreads();
+  for (int i = threadIdx.x; i < 32; i += 256) s[i] = in[i];
+  if (t < 64) out[t] = s[t + 64];
+  out[t + 256] = s[t];
+""",
+    "strides_of_a_first_thread": """
+  __shared__ float s[256];
+  for (int i = threadIdx.x; i < n; i += 256) s[i] = in[i];
+  @__syncthreads();
+  out[t] = s[l];
+""",
     "all_by_each_warp": """
   __shared__ float s[64];
   for (int i = threadIdx.x % 32; i < 64; i += 32) s[i] = in[i];

@@ -109,6 +109,14 @@ __global__ void __launch_bounds__(128) store(float* out, int m, int n) {
         ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 + 4 > n) break;", False),
         ("if (get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 > n || get<1>(tc(0, i, j)) == n) break;", False),
         ("", True),
+        ("bool const in = get<1>(tc(0, i, j)) + int(blockIdx.y) * 128 < n; if (!in) break;", False),
+        ("bool const in = get<1>(tc(0, i, j)) < n; if (!in) break;", True),
+        ("auto in = i > 0 && get<1>(tc(0, i, j)) < n; if (in)", True),
+        (
+            "bool in = get<1>(tc(0, i, j)) < n; in = in && get<1>(tc(0, i, j)) + 128 * int(blockIdx.y) < n; if (in)",
+            False,
+        ),
+        ("bool in = get<1>(tc(0, i, j)) < n; change(in); if (in)", False),
     ],
 )
 def test_coordinates_of_a_tile_from_where_it_starts(tmp_path: Path, condition: str, reported: bool) -> None:

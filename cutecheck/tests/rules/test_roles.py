@@ -84,6 +84,29 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     assert codes or not found
 
 
+FILLS = "    for (int i = 0; i < 2; ++i) {\n      Full::arrive"
+BY_SWITCH = {
+    "cases": "  switch (threadIdx.x) { default: break; case 128: return; case 0:\n",
+    "an enumeration": "  enum class Role { load, other };\n"
+    "  switch (threadIdx.x ? Role::other : Role::load) { case Role::load: {\n",
+}
+
+
+@pytest.mark.parametrize("way", BY_SWITCH)
+@pytest.mark.parametrize("name", ["right", "full_of_another_phase", "phase_flips_late"])
+def test_a_role_that_a_switch_tells(name: str, way: str, tmp_path: Path) -> None:
+    old, new, codes = MISTAKES[name]
+    text = KERNEL.replace("  if (threadIdx.x == 0) {\n" + FILLS, BY_SWITCH[way] + FILLS).replace(old, new)
+    if way != "cases":
+        text = text.replace("  int stage = 0", "    break; case Role::other: break; }\n  int stage = 0")
+    (tmp_path / "sum.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), ignore=("CUT1", "CUT4", "CUT217")))
+    assert not report.failures
+    found = {f.code for f in report.findings}
+    assert codes <= found
+    assert codes or not found
+
+
 STORED = """
 using SmemA = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _64>{}));
 using SmemC = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_128, _128>{}));

@@ -199,3 +199,29 @@ def test_a_number_that_is_not_known_is_one_for_all_threads_of_a_kernel(tmp_path:
     host = "void host(half_t* p, float f) { int n = f; kernel<<<1, 128>>>(p, n); }"
     (event,) = run(tmp_path, ROWS + host).events
     assert "~" not in str(event.operands[0])
+
+
+BY_ADDRESS = """
+struct Params { half_t const* in; int stride; };
+__global__ void kernel(Params const p, int tile) {
+  Tensor r = make_tensor<half_t>(Shape<_8>{});
+  Tensor g = make_tensor(make_gmem_ptr(p.in + int(threadIdx.x) * p.stride + int(blockIdx.x) * tile), Layout<_8>{});
+  copy(AutoVectorizingCopyWithAssumedAlignment<128>{}, g, r);
+}
+void host(half_t* p, int const* table, void* stream) {
+  Params params{p, 8 * table[0]};
+  KIND tile = 256;
+  void* args[] = {&params, &tile};
+  cudaLaunchKernel((void const*) kernel, dim3(1), dim3(256), args, 0, stream);
+}
+"""
+
+
+def test_what_the_addresses_of_arguments_lead_to_is_known_to_the_kernel(tmp_path: Path) -> None:
+    (event,) = run(tmp_path, BY_ADDRESS.replace("KIND", "int")).events
+    assert str(event.operands[0].offset) == "8**table#1*threadIdx.x + 256*blockIdx.x"
+
+
+def test_of_a_variable_of_another_type_than_the_parameter_nothing_is_known(tmp_path: Path) -> None:
+    (event,) = run(tmp_path, BY_ADDRESS.replace("KIND", "long")).events
+    assert str(event.operands[0].offset) == "8**table#1*threadIdx.x + blockIdx.x*tile"

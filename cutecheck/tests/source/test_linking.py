@@ -170,6 +170,43 @@ def test_a_caller_that_changes_is_read_again(tmp_path: Path) -> None:
             assert open_rows(warm) == (not states)
 
 
+OWN_TYPES = """#pragma once
+enum class Mode { one, two };
+struct Rows { long lda; };
+struct Params { void* p; Rows* rows; Mode mode; long lda; };
+void launch(Params const& params, Mode mode, Rows* rows);
+"""
+OWN_RUN = """
+void launch(Params const& params, Mode mode, Rows* rows) {
+  kernel<half_t, 64><<<1, 128>>>(static_cast<half_t*>(params.p), params.lda);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "params.rows = nullptr;",
+        "params.mode = static_cast<Mode>(mode);",
+        "params.mode = Mode::two;",
+        "m = Mode(mode + 1);",
+    ],
+)
+def test_what_callers_pass_of_types_of_the_program_is_cached(tmp_path: Path, more: str) -> None:
+    (tmp_path / "tree").mkdir()
+    store = open_store(str(tmp_path / "cache"))
+    body = "TORCH_CHECK(x.stride(0) % 8 == 0); "
+    body += f"Params params{{}}; params.p = x.data_ptr(); params.lda = x.stride(0); Mode m = Mode::one; {more}"
+    files = {
+        "params.h": OWN_TYPES,
+        "kernels.cu": KERNELS + OWN_RUN,
+        "api.cpp": API + f"void api(at::Tensor x, int mode) {{ {body} launch(params, m, nullptr); }}\n",
+    }
+    cold = facts(tmp_path / "tree", files, store=store)
+    assert open_rows(cold) == 0
+    assert facts(tmp_path / "tree", files, store=store) == cold == facts(tmp_path / "tree", files)
+
+
 API_H = '#include "params.h"\nvoid run(Params&);\n'
 CHECKS = f"void api(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % 8 == 0); {SET} RUN }}\n"
 FILLS = "TORCH_CHECK(x.stride(0) % 8 == 0); params.p = x.data_ptr(); params.rows.lda = x.stride(0);"

@@ -9,7 +9,9 @@ from cutecheck.source.eval.chosen import OneOf
 from cutecheck.source.eval.intrinsics.registry import Call, function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Scalar, Value
+from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.types import spell, type_of
+from cutecheck.source.eval.values import Address, FuncSet, Intrinsic, Object, ObjectPointer, Scalar, Value
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 # aggregates of the libraries that programs fill: member names and types, in order
@@ -72,13 +74,36 @@ def _runtime(c: Call) -> Value:
 
 @function("cudaLaunchKernelExC", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", tolerant=True)
 def _untyped(c: Call) -> Value:
-    """The arguments are an array of addresses: only their types are known, from the kernel."""
+    """The arguments are an array of addresses: of variables, or only their types are known, from the kernel."""
     if c.name != "cudaLaunchKernelExC":
-        kernel, grid, block, _, *rest = c.raw
-        return _launched(c, kernel, [grid, block, *rest[:1]], None, None)
-    params, kernel = c.raw[:2]
+        kernel, grid, block, addresses, *rest = c.raw
+        return _launched(c, kernel, [grid, block, *rest[:1]], _behind(c, kernel, addresses), None)
+    params, kernel, *more = c.raw
     names = ("gridDim", "blockDim", "dynamicSmemBytes")
-    return _launched(c, kernel, [_part(c, params, n, i) for i, n in enumerate(names)], None, None)
+    config = [_part(c, params, n, i) for i, n in enumerate(names)]
+    return _launched(c, kernel, config, _behind(c, kernel, more[0]) if more else None, None)
+
+
+def _behind(c: Call, kernel: Value, addresses: Value) -> list[Value] | None:
+    """What an array of addresses leads to: where that is not a variable of the parameter's type, any value of this."""
+    from cutecheck.source.eval.intrinsics.operators import dereference
+    from cutecheck.source.eval.kernels import symbolic_arguments
+
+    if not isinstance(addresses, Elements) or not isinstance(kernel, FuncSet):
+        return None
+    args = symbolic_arguments(c.m, kernel, c.span)
+    if len(args) > len(addresses):
+        return None
+    for i, (address, any_value) in enumerate(zip(addresses, args, strict=False)):
+        if isinstance(address, (ObjectPointer, Address)):
+            value = dereference(c.m, address, c.span)
+            if not isinstance(value, Unknown) and _type(value) == _type(any_value):
+                args[i] = value
+    return args
+
+
+def _type(value: Value) -> str:
+    return spell(type_of(value)).replace("const", "").replace(" ", "")
 
 
 @function("kernel_launch", tolerant=True)

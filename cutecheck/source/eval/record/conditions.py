@@ -158,11 +158,12 @@ def stated(m: Machine, value: Value, holds: bool) -> list[Condition]:
     return _compared(op, [Dyn(left), Dyn(right)])
 
 
-def is_comparison(number: Dyn) -> bool:
-    """One comparison, and nothing else."""
+def is_comparison(number: Dyn, joined: bool = False) -> bool:
+    """One comparison, and nothing else; with ``joined`` several, too."""
     ((monomial, factor),) = number.expr.terms if len(number.expr.terms) == 1 else (((), 0),)
     only = monomial[0] if factor == 1 and len(monomial) == 1 else None
-    return isinstance(only, Op) and only.kind == "opaque" and only.label in _LABELS
+    labels = (*_LABELS, *_BOTH) if joined else _LABELS
+    return isinstance(only, Op) and only.kind == "opaque" and only.label in labels
 
 
 def _is_index(variable: Var) -> bool:

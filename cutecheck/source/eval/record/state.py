@@ -22,6 +22,7 @@ from cutecheck.facts import (
     Unknown,
 )
 from cutecheck.facts.core import Call as CallFact
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, Sym
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -37,7 +38,7 @@ from cutecheck.source.eval.values import (
 )
 
 if TYPE_CHECKING:
-    from cutecheck.source.eval.asked_flags import Flags
+    from cutecheck.source.eval.asked_flags import Flags, Said
     from cutecheck.source.eval.handed import Handed
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.record.replay import Replaying
@@ -104,6 +105,7 @@ class RecorderState(Describing):
         self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from
+        self.named: dict[Expr, Said] = {}  # what variables compare, by their values
         self.elementary: set[int] = set()  # those in which single elements of shared memory are accessed, and no more
         self.single_elements = 0  # how many of them were noted
         self._threads: dict[str, int] = {}
@@ -270,9 +272,9 @@ class RecorderState(Describing):
                 replay.under.pop()
 
     @contextmanager
-    def looping(self, span: Span, trips: int | None = None) -> Iterator[None]:
-        """Inside a loop that is walked once; ``trips``: how often its body runs at most."""
-        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock))
+    def looping(self, span: Span, trips: int | None = None, whole: bool = False) -> Iterator[None]:
+        """Inside a loop that is walked once; ``trips``: how often its body runs at most; ``whole``: for all threads."""
+        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole))
         try:
             yield
         finally:

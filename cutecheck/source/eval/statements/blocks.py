@@ -178,6 +178,8 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         state = observed.state_kept(m, _only(decl), value, env) if not stands else None
         m.journal.set(env.vars, decl.name, value)
         observed.keep(m, env.vars, decl.name, state)
+        if m.dialect.by_value and isinstance(value, (Scalar, Dyn)):
+            predicates.named(m, _only(decl), value, env)
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
         value = m.eval(decl.target, env)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from cutecheck.facts import Guard, Span, Unknown
+from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import conversions, ir, leaks, own_elements, predicates
 from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
@@ -20,7 +21,7 @@ from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.numbers import snapshot
 from cutecheck.source.eval.statements.recurrences import Written, written
 from cutecheck.source.eval.threads import answered, by_thread, differs, turns
-from cutecheck.source.eval.values import Value, constant
+from cutecheck.source.eval.values import Scalar, Value, constant
 
 
 @runs(ir.If)
@@ -245,10 +246,12 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     subject = m.eval(node.subject, env)
     subject = conversions.number(m, subject, node.span)
     number = constant(subject)
-    labels = [] if number is None else [[constant(m.eval(v, env)) for v in case.values] for case in node.cases]
-    taken = next((at for at, found in enumerate(labels) if number in found), None)
-    if taken is None and number is not None and not any(None in found for found in labels):
-        taken = next((at for at, case in enumerate(node.cases) if not case.values), len(labels))
+    asked = number is not None or m.dialect.replaying is not None
+    labels = [[constant(m.eval(v, env)) for v in case.values] for case in node.cases] if asked else []
+    taken = next((at for at, found in enumerate(labels) if number in found), None) if number is not None else None
+    if taken is None and asked and not any(None in found for found in labels):
+        default = next((at for at, case in enumerate(node.cases) if not case.values), len(labels))
+        taken = default if number is not None else _answered(m, subject, labels, default, node.span)
     if taken is not None:
         return broken_off(m, node.cases[taken].body, node.span, env) if taken < len(labels) else Done.NORMAL
     varying = differs(m, node.subject, subject, env)
@@ -275,6 +278,21 @@ def _switch(m: Machine, node: ir.Switch, env: Env) -> Done:
     if exits.states or missed:
         return Done.MAYBE if any(d in (Done.RETURN, Done.MAYBE) for d in ends) else Done.NORMAL
     return Done.RETURN
+
+
+def _answered(m: Machine, subject: Value, labels: list[list[Any]], default: int, span: Span) -> int | None:
+    """The case that the thread which is run takes: ``switch (warp)`` is asked as a chain of ``if`` is."""
+    from cutecheck.source.eval.expressions.operators import binary
+
+    held = subject.value if isinstance(subject, Scalar) else subject
+    if not isinstance(held, (Dyn, Sym)):
+        return None
+    for at, found in enumerate(labels):
+        for label in found:
+            answer = m.dialect.truth(binary(m, "==", Scalar(held, "long"), Scalar(label, "long"), span))
+            if answer is not False:
+                return at if answer else None
+    return default
 
 
 def left(m: Machine, end: Done, env: Env, varying: bool) -> None:

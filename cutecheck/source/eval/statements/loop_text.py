@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from cutecheck.model.identity import once
@@ -22,6 +23,35 @@ def written_once(node: ir.Loop) -> ir.If | ir.Loop:
         if node.kind == "do" or node.cond is None
         else ir.If(node.cond, ir.Block((single,), node.span), None, False, node.span)
     )
+
+
+@once
+def by_iterators(node: ir.Loop) -> ir.Block | None:
+    """``for (auto x : range)`` over an object: ``for (auto i = range.begin(), e = range.end(); i != e; ++i)``."""
+    at, end, of = (ir.Name(f"{name} of range", None, node.span) for name in ("begin", "end", "object"))
+    item = ir.Unary("*", at, node.span)
+    target = node.target
+    if isinstance(target, ir.Local) and isinstance(target.decl, ir.Variable):
+        first: ir.Stmt = replace(target, decl=replace(target.decl, init=item))
+    elif isinstance(target, ir.Bind):
+        first = replace(target, value=item)
+    else:
+        return None
+    auto = ir.Auto(node.span)
+
+    def made(name: ir.Name, type_: ir.Expr, value: ir.Expr) -> ir.Stmt:
+        variable = ir.Variable(name.ident, type_, value, None, frozenset(), None, node.span, node.span)
+        return ir.Local(variable, node.span)
+
+    def asked(method: str) -> ir.Expr:
+        return ir.Call(ir.Attr(of, method, None, node.span), (), node.span)
+
+    assert node.iterable is not None
+    step = ir.ExprStmt(ir.Unary("++", at, node.span), node.span)
+    body = replace(node.body, body=(first, *node.body.body))
+    loop = ir.Loop("for", None, ir.Binary("!=", at, end, node.span), step, None, None, body, node.span)
+    whole = made(of, ir.TypeMod("rref", auto, node.span), node.iterable)
+    return ir.Block((whole, made(at, auto, asked("begin")), made(end, auto, asked("end")), loop), node.span)
 
 
 def is_endless(node: ir.Loop) -> bool:

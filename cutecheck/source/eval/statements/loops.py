@@ -39,7 +39,7 @@ from cutecheck.source.eval.statements.inductions import (
     values_of,
 )
 from cutecheck.source.eval.statements.inert import inert
-from cutecheck.source.eval.statements.loop_text import continues, leaves, prints, runs_once, written_once
+from cutecheck.source.eval.statements.loop_text import by_iterators, continues, leaves, prints, runs_once, written_once
 from cutecheck.source.eval.statements.passes import walked_passes
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
@@ -56,7 +56,7 @@ from cutecheck.source.eval.statements.unrolled import counted, unroll
 from cutecheck.source.eval.statements.waiting import asks_again
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import Object, Reference, Scalar, Value, serials
+from cutecheck.source.eval.values import FuncSet, Object, Reference, Scalar, Value, serials
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1
@@ -163,6 +163,9 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
     loop = Recurrence(m.number(), node.span, env=inner)
     start = inner.vars.get(induction.name) if induction is not None else None
     trips = trips_of(m, node, inner, induction)
+    last = None if induction is None or trips is None else induction.domain.bounds()[1]
+    furthest = high_of(start)
+    loop.whole = last is not None and furthest is not None and furthest <= last
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
     if induction is not None:
         loop.told = (id(inner.vars), induction.name)
@@ -243,12 +246,32 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            with m.recorder.looping(loop.span, trips) if around else nullcontext():
+            with m.recorder.looping(loop.span, trips, loop.whole) if around else nullcontext():
                 iteration()
     leave(m, loop)
 
 
+def _by_iterators(m: Machine, node: ir.Loop, env: Env) -> ir.Block | None:
+    """The loop over an object of a class of the program's that has ``begin()`` and ``end()``."""
+    from cutecheck.source.eval.calls import method_of_object
+
+    at = node.iterable
+    if not m.dialect.by_value or not isinstance(at, (ir.Name, ir.Attr, ir.Call)):
+        return None
+    mark = m.journal.mark()
+    with m.recorder.rehearsing(), m.budget.aside():
+        of = m.eval(at, env)
+    m.journal.undo(mark)
+    if not isinstance(of, Object):
+        return None
+    ways = (method_of_object(m, of, name, node.span) for name in ("begin", "end"))
+    return by_iterators(node) if all(isinstance(way, FuncSet) for way in ways) else None
+
+
 def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
+    spelled = _by_iterators(m, node, env)
+    if spelled is not None:
+        return m.run(spelled, env)  # type: ignore[no-any-return]
     of = _named_items(m, node, env)
     whole = () if of is None or not isinstance(node.target, ir.Bind) else of.where.get(of.name)
     if isinstance(whole, tuple) and any(isinstance(v, tuple) for v in whole):

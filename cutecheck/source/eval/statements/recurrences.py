@@ -71,6 +71,7 @@ class Recurrence:
     serial: int = 0  # objects made by the last rehearsal have a greater one
     own: frozenset[int] = frozenset()  # containers that it made, by identity
     ends: bool = False  # after any iteration: the last rehearsal showed that there is no other
+    whole: bool = False  # all threads that come to the loop come to its first iteration
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
