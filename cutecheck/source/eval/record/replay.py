@@ -63,7 +63,7 @@ class Replaying(Holding):
         """An element of registers is computed with."""
         if self.thread is not None and not self._of_library(span.path):
             at = Place(fact.name, fact.span, "rmem", fact.buffer or "", 0)
-            self.add(Step("unknown", span, where, COMPUTED, None, (at,)))
+            self.add(Step("computes", span, where, COMPUTED, None, (at,)))
 
     def pointed_at(self, pointer: Pointer, span: Span) -> None:
         """A pointer to a tensor's first element is taken, by this expression."""

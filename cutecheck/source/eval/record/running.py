@@ -34,7 +34,7 @@ FLAG = Domain(values=(0, 1))  # of what is true or false
 AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
 FEWER = 192  # where 768 are too many passes of a loop
 _MOST_STEPS = 4000
-_OF_REGISTERS = ("fill", "store", "use")
+_OF_REGISTERS = ("fill", "store", "use", "computes")
 WARP = 32
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
