@@ -87,9 +87,10 @@ def lookup(m: Machine, name: str, env: Env, span: Span) -> Value:
             if found is not _MISSING:
                 return found
         elif scope is not None and name not in scope.absent:
-            found = in_namespace(m, scope, name, span)
+            nearer = _nearer(m, scope, name)
+            found = in_namespace(m, nearer, name, span)
             if found is not _MISSING:
-                return _with_used(m, scope, name, found) if isinstance(found, FuncSet) else found
+                return _with_used(m, nearer, name, found) if isinstance(found, FuncSet) else found
         if at.usings:
             used += at.usings
         if used and scope is not None:
@@ -182,6 +183,33 @@ def _in_namespace(m: Machine, scope: Scope, name: str, span: Span, seen: frozens
                 if own is not None:
                     return own
     return _MISSING
+
+
+def _nearer(m: Machine, scope: Scope, name: str) -> Scope:
+    """The namespace around this one, or itself, in which a name is looked for.
+
+    What a using directive brings is seen as if it stood in the innermost namespace around both: a name of a namespace
+    inside of that is nearer.
+    """
+    if not scope.usings or _declares(scope, name):
+        return scope
+    key = ("nearer", name)
+    if key not in scope.memo:
+        every = list(_used_scopes(m, scope, {id(scope)}))
+        used = [s for s in every if not s.is_in(scope)]  # not inline namespaces of its own
+        own = any(_declares(s, name) for s in every if s.is_in(scope))
+        at = None if own or not used else scope.parent
+        while at is not None and not any(s.is_in(at) for s in used) and not _declares(at, name):
+            at = at.parent
+        scope.memo[key] = scope if at is None or any(s.is_in(at) for s in used) else at
+    found: Scope = scope.memo[key]
+    return found
+
+
+def _declares(scope: Scope, name: str) -> bool:
+    return (
+        name in scope.decls or name in scope.children or ("" in scope.children and _declares(scope.children[""], name))
+    )
 
 
 def _with_used(m: Machine, scope: Scope, name: str, found: FuncSet) -> FuncSet:

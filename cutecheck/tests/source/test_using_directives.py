@@ -28,3 +28,30 @@ def test_names_around_a_function_hide_those_that_its_using_directives_bring_from
     (tmp_path / "a.cu").write_text(TEXT)
     found = extract(ExtractRequest((tmp_path,)))
     assert [str(s.value) for s in found.sites] == ["_16:_1", "_37:_1", "_16:_1"]
+
+
+OF_NAMESPACE = """
+#include <cute/tensor.hpp>
+namespace other { namespace detail { constexpr int there() { return 3; } } constexpr int far() { return 5; }
+  constexpr int near() { return 7; } }
+namespace mine {
+namespace detail { template <int N> struct Held { static constexpr int value = N; }; }
+constexpr int near() { return 32; }
+inline namespace v2 {
+using namespace other;
+inline namespace literals { constexpr int twice(int n) { return 2 * n; } }
+template <class T> constexpr int first() { return detail::Held<16>::value; }
+template <class T> constexpr int second() { return near() + twice(4); }
+}
+namespace inner { template <class T> constexpr int fourth() { return detail::Held<48>::value + near(); } }
+}
+auto a = cute::make_layout(cute::Int<mine::first<int>()>{});
+auto b = cute::make_layout(cute::Int<mine::second<int>()>{});
+auto d = cute::make_layout(cute::Int<mine::inner::fourth<int>()>{});
+"""
+
+
+def test_names_around_a_namespace_hide_those_that_its_using_directives_bring(tmp_path: Path) -> None:
+    (tmp_path / "a.cu").write_text(OF_NAMESPACE)
+    found = extract(ExtractRequest((tmp_path,)))
+    assert [str(s.value) for s in found.sites] == ["_16:_1", "_40:_1", "_80:_1"]
