@@ -92,6 +92,7 @@ def test_what_nothing_has_set_may_not(tmp_path: Path, use: str) -> None:
         "for (int i = 0; i < 1; ++i) { Tensor one = acc(_, _, i); zero(one); }",
         "for (int i = 0; i < 1; ++i) { auto at = make_coord(_, _, i); auto one = acc(at); one(0) = W[i]; }",
         "for (int i = 0; i < 1; ++i) { zero(acc(_, _, i)); }",
+        "for (int i = 0; i < 1; ++i) { Tensor one = acc(_, _, i); one(0) = W[i]; }",
         "auto set = [&](int i) { acc(i) = 0.f; }; for (int i = 0; i < 4; ++i) { set(i); acc(i) += part(i); }",
         "auto set = [&](int i) { acc(i) = 0.f; return i; }; for (int i = 0; i < 4; ++i) { acc(i) += part(set(i)); }",
         "auto f = [&] { zero(acc); }; f(); for (int i = 0; i < 4; ++i) acc(i) += part(i);",
@@ -110,6 +111,16 @@ def test_registers_of_a_thread_that_is_run_by_role(tmp_path: Path, first: str, f
     added = "for (int j = 0; j < size(r); ++j) sum(j) += float(r(j));\n    out[threadIdx.x] = half_t(sum(0));"
     text = text.replace("out[threadIdx.x] = r(0);", added)
     assert [f[:6] for f in codes(tmp_path, text)] == found
+
+
+def test_registers_that_a_thread_run_by_role_sets_too_late(tmp_path: Path) -> None:
+    made = "  Tensor sum = make_tensor<float>(Shape<_64>{});\n"
+    text = KERNEL.replace("  int stage = 0", f"{made}  int stage = 0", 1)
+    added = "for (int j = 0; j < size(r); ++j) sum(j) += float(r(j));\n    "
+    late = "out[threadIdx.x] = half_t(sum(0)); clear(sum);"
+    one = f"if (threadIdx.x / 32 == 1) {{ {added} {late} }}"
+    (found,) = codes(tmp_path, text.replace("out[threadIdx.x] = r(0);", one))
+    assert found.startswith("CUT221 `sum`")
 
 
 DSL_USES = [
