@@ -53,6 +53,7 @@ from cutecheck.rules.smem_opt_in import DynamicSmemOptIn
 from cutecheck.rules.smem_reuse import SmemReuseWithoutBarrier
 from cutecheck.rules.stride_of_mode import StrideOfWrongMode
 from cutecheck.rules.swizzle_params import SwizzleParams
+from cutecheck.rules.tail_not_cleared import TailNotCleared
 from cutecheck.rules.tensor_memory import TensorMemoryColumns
 from cutecheck.rules.thread_layout import ThreadLayoutNotCompact
 from cutecheck.rules.thread_slice import SliceOfOneThread
@@ -125,6 +126,7 @@ RULES: tuple[type[Rule], ...] = (
     PredicateShape,
     PredicateCoordinates,
     SliceOfOneThread,
+    TailNotCleared,
     BlockTooSmall,
     SmemCapacity,
     AccumulatorRegisters,

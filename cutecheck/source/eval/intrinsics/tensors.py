@@ -289,7 +289,8 @@ def _local(c: Call) -> Value:
         own = it.append(coord, X, inner) if isinstance(coord, tuple) else coord
         full, provenance = (own, whole), "partition"
     layout, offset = under_pointer(zipped, lambda plain: alg.slice_and_offset(full, plain))
-    return t.derive(layout, _shift(t.offset, offset), provenance)  # type: ignore[arg-type]
+    made = t.derive(layout, _shift(t.offset, offset), provenance)  # type: ignore[arg-type]
+    return replace(made, tile=t.layout) if provenance == "partition" else made
 
 
 @function("recast", "as_position_independent_swizzle_tensor", "tensor", "make_view", "max_common_vector_tensor")

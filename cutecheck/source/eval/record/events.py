@@ -305,6 +305,7 @@ class EventRecorder(InstructionRecorder):
         """Tensors are cleared, filled or summed up: a step of a kernel that is run pass by pass."""
         for t in tensors:
             self.sets(t)
+            self.filled(t, c.span)
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])

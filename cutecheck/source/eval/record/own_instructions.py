@@ -7,13 +7,13 @@ from copy import copy as shallow
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Guard, Span, TensorFact, Unknown
-from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, MULTICAST, REMOTE
+from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, FILLED, MULTICAST, REMOTE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval.record.launches import LaunchRecorder
-from cutecheck.source.eval.values import Scalar, Value
+from cutecheck.source.eval.values import Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.model.expr import Expr
@@ -100,6 +100,18 @@ class InstructionRecorder(LaunchRecorder):
             "remote", span, (), Unknown(REMOTE, span), where, self.arch, bindings, (), self.clock,
             tuple(self._guards), len(self._loops), self._loops, self.frame.kernel, keywords=(("tells", tells),),
         )  # fmt: skip
+
+    def computed(self, t: TensorVal, span: Span) -> None:
+        super().computed(t, span)
+        self.filled(t, span)
+
+    def filled(self, t: TensorVal, span: Span) -> None:
+        """All elements of a tensor in shared memory are set to what is no other tensor's."""
+        space = t.pointer.space if t.pointer is not None else t.space
+        if space == "smem" and self.acts() is None and self.follows_elements() and self.frame is not None:
+            key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings)
+            if key not in self.calls:
+                self._of_elements(key, FILLED, span, (self._tensor(t, span),), "fill")
 
     def _of_elements(
         self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",
