@@ -76,6 +76,25 @@ class FactIndex:
                 found.setdefault(asked_of(predicate.buffer, predicate), []).append(predicate)
         return found
 
+    def predicates_for(self, event: Event) -> list[Predicate]:
+        """What is assigned to the predicates of a copy, in its function or, of C++, in one function it may be left to.
+
+        A tensor of C++ is known by its place in the source: of two functions that both assign to such a one, none.
+        """
+        buffer = event.predicate.buffer or "" if event.predicate is not None else ""
+        own = self.predicates.get(asked_of(buffer, event), [])
+        if own or not event.kernel or event.span.is_python:
+            return own
+        by_others = self._by_others.get((buffer, event.kernel, event.arch, event.block), [])
+        return by_others if len({p.enclosing for p in by_others}) == 1 else []
+
+    @cached_property
+    def _by_others(self) -> dict[tuple[object, ...], list[Predicate]]:
+        found: dict[tuple[object, ...], list[Predicate]] = {}
+        for p in (p for asked in self.predicates.values() for p in asked):
+            found.setdefault((p.buffer, p.kernel, p.arch, p.block), []).append(p)
+        return found
+
     @cached_property
     def buffers_in(self) -> dict[tuple[str, str], list[SmemBuffer]]:
         """By function and architecture."""

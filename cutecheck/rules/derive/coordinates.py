@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
-from cutecheck.facts.index import asked_of
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr, Op, Var
@@ -215,7 +214,7 @@ def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     where = (event.enclosing, event.arch)
     if event.predicate is not None:
         found: dict[Span, list[Predicate]] = {}
-        for p in context.index.predicates.get(asked_of(event.predicate.buffer or "", event), []):
+        for p in context.index.predicates_for(event):
             found.setdefault(p.span, []).append(p)
         return list(found.values())
     guards = [g for g in event.guards if g.bounds]

@@ -1,0 +1,136 @@
+"""CUT606: the tail of K that predicates leave out of both operands, and what sets it to zero."""
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+
+KERNEL = """
+using Panel = Layout<Shape<_64, _32>, Stride<Int<40>, _1>>;
+using Op = SM80_CP_ASYNC_CACHEALWAYS<uint128_t>;
+using Load = decltype(make_tiled_copy(Copy_Atom<Op, half_t>{},
+    Layout<Shape<_32, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Mma = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2, _1>>{}, Tile<_32, _32, _16>{}));
+using FromShared = Copy_Atom<SM75_U32x4_LDSM_N, half_t>;
+template <class T> void other(T const&);
+template <class S> __device__ void zero(S&& s) { clear(s); }
+template <class P, class C>
+__device__ void ask(P& pred, C const& c, int rows, int k) {
+  for (int i = 0; i < size<0>(pred); ++i)
+    for (int j = 0; j < size<1>(pred); ++j) pred(i, j) = elem_less(c(0, i, j), make_coord(rows, k));
+}
+__global__ void __launch_bounds__(128) multiply(half_t const* A, half_t const* B, float* C, int m, int n, int k, int ld) {
+  // cutecheck: assume ld % 8 == 0
+  __shared__ alignas(16) half_t a[cosize_v<Panel>], b[cosize_v<Panel>];
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(ld, _1{}));
+  Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(n, k), make_stride(ld, _1{}));
+  Tensor gA = local_tile(mA, Shape<_64, _32>{}, make_coord(blockIdx.x, _));
+  Tensor gB = local_tile(mB, Shape<_64, _32>{}, make_coord(blockIdx.y, _));
+  Tensor cA = local_tile(make_identity_tensor(shape(mA)), Shape<_64, _32>{}, make_coord(blockIdx.x, _));
+  Tensor cB = local_tile(make_identity_tensor(shape(mB)), Shape<_64, _32>{}, make_coord(blockIdx.y, _));
+  Tensor sA = make_tensor(make_smem_ptr(a), Panel{});
+  Tensor sB = make_tensor(make_smem_ptr(b), Panel{});
+  auto thr = Load{}.get_slice(threadIdx.x);
+  Tensor tAsA = thr.partition_D(sA), tBsB = thr.partition_D(sB);
+  auto mma = Mma{}.get_slice(threadIdx.x);
+  Tensor rA = mma.partition_fragment_A(sA);
+  Tensor rB = mma.partition_fragment_B(sB);
+  auto copyA = make_tiled_copy_A(FromShared{}, Mma{});
+  auto copyB = make_tiled_copy_B(FromShared{}, Mma{});
+  Tensor acc = partition_fragment_C(Mma{}, Shape<_64, _64>{});
+  clear(acc);
+  // before
+  for (int t = 0; t < size<2>(gA); ++t) {
+    Tensor tAcA = thr.partition_S(cA(_, _, t)), tBcB = thr.partition_S(cB(_, _, t));
+    Tensor pA = make_tensor<bool>(make_shape(size<1>(tAsA), size<2>(tAsA)));
+    Tensor pB = make_tensor<bool>(make_shape(size<1>(tBsB), size<2>(tBsB)));
+    ask(pA, tAcA, m, k);
+    ask(pB, tBcB, n, k);
+    // first
+    copy_if(Load{}, pA, thr.partition_S(gA(_, _, t)), tAsA);
+    copy_if(Load{}, pB, thr.partition_S(gB(_, _, t)), tBsB);
+    cp_async_fence();
+    cp_async_wait<0>();
+    __syncthreads();
+    copy(copyA, copyA.get_slice(threadIdx.x).partition_S(sA), copyA.get_slice(threadIdx.x).retile_D(rA));
+    copy(copyB, copyB.get_slice(threadIdx.x).partition_S(sB), copyB.get_slice(threadIdx.x).retile_D(rB));
+    gemm(Mma{}, rA, rB, acc);
+    __syncthreads();
+  }
+  Tensor gC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
+  Tensor tCgC = mma.partition_C(local_tile(gC, Shape<_64, _64>{}, make_coord(blockIdx.x, blockIdx.y)));
+  Tensor cC = mma.partition_C(local_tile(make_identity_tensor(shape(gC)), Shape<_64, _64>{},
+      make_coord(blockIdx.x, blockIdx.y)));
+  for (int i = 0; i < size(acc); ++i)
+    if (elem_less(cC(i), make_coord(m, n))) tCgC(i) = acc(i);
+}
+void run(half_t const* A, half_t const* B, float* C, int m, int n, int k, int ld) {
+  multiply<<<dim3((m + 63) / 64, (n + 63) / 64), 128>>>(A, B, C, m, n, k, ld);
+}
+"""
+BOTH = "clear(tAsA); clear(tBsB); __syncthreads();"
+RIGHT = {
+    "cleared once": ("// before", BOTH),
+    "cleared in each pass": ("// first", BOTH),
+    "one operand is zero": ("// before", "clear(tAsA); __syncthreads();"),
+    "filled": ("// before", "fill(sA, half_t(0)); fill(sB, half_t(0)); __syncthreads();"),
+    "cleared in a function": ("// before", "zero(tAsA); zero(tBsB); __syncthreads();"),
+    "elements are stored": (
+        "// before",
+        "for (int i = 0; i < size(tAsA); ++i) { tAsA(i) = half_t(0); tBsB(i) = half_t(0); } __syncthreads();",
+    ),
+    "stored through a pointer": (
+        "// before",
+        "for (int i = threadIdx.x; i < cosize_v<Panel>; i += 128) a[i] = b[i] = half_t(0); __syncthreads();",
+    ),
+    "not followed": ("// before", "other(sA); other(sB);"),
+    "filled by the instruction": ("CACHEALWAYS<", "CACHEALWAYS_ZFILL<"),
+    "whole tiles by contract": (
+        "// cutecheck: assume ld",
+        "// cutecheck: assume k % 32 == 0\n  // cutecheck: assume ld",
+    ),
+    "whole tiles in the host's code": ("  multiply<<<", "  if (k % 32 != 0) return;\n  multiply<<<"),
+    "rows alone": ("elem_less(c(0, i, j), make_coord(rows, k))", "get<0>(c(0, i, j)) < rows"),
+    "copied from registers": (
+        "// before",
+        "{ Tensor z = make_fragment_like(tAsA); clear(z); copy(z, tAsA); copy(z, tBsB); } __syncthreads();",
+    ),
+}
+WRONG = {
+    "never": ("// before", ""),
+    "the accumulators alone": ("// before", "clear(acc);"),
+    "another buffer": (
+        "// before", "__shared__ half_t c[128]; Tensor o = make_tensor(make_smem_ptr(c), Shape<_128>{}); clear(o);"
+    ),
+    "whole tiles before": (
+        "// before", "copy(Load{}, thr.partition_S(gA(_, _, 0)), tAsA); copy(Load{}, thr.partition_S(gB(_, _, 0)), tBsB);"
+    ),
+    "guards": (
+        "copy_if(Load{}, pA, thr.partition_S(gA(_, _, t)), tAsA);",
+        "for (int j = 0; j < size<2>(tAsA); ++j)\n"
+        "      if (get<1>(tAcA(0, 0, j)) < k) copy_if(Load{}, pA(_, j), thr.partition_S(gA(_, _, t))(_, _, j), tAsA(_, _, j));",
+    ),
+}  # fmt: skip
+
+
+def found(folder: Path, old: str, new: str) -> list[str]:
+    assert old in KERNEL
+    (folder / "k.cu").write_text(PREAMBLE + KERNEL.replace(old, new, 1))
+    report = check(inputs([str(folder)]), Settings(arch=("sm_80",), cache=False))
+    assert not report.failures
+    return [f.message for f in report.findings if f.code == "CUT606"]
+
+
+@pytest.mark.parametrize("change", RIGHT)
+def test_what_sets_it_to_zero(change: str, tmp_path: Path) -> None:
+    assert not found(tmp_path, *RIGHT[change])
+
+
+@pytest.mark.parametrize("change", WRONG)
+def test_what_does_not(change: str, tmp_path: Path) -> None:
+    messages = found(tmp_path, *WRONG[change])
+    assert len(messages) == 2
+    assert "past `k` of mode 1" in messages[0]
