@@ -13,7 +13,8 @@ using Panel = Layout<Shape<_64, _32>, Stride<Int<40>, _1>>;
 using Op = SM80_CP_ASYNC_CACHEALWAYS<uint128_t>;
 using Load = decltype(make_tiled_copy(Copy_Atom<Op, half_t>{},
     Layout<Shape<_32, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
-using Mma = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2, _1>>{}, Tile<_32, _32, _16>{}));
+using Mma = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{}, Layout<Shape<_2, _2, _1>>{},
+    Tile<_32, _32, _16>{}));
 using FromShared = Copy_Atom<SM75_U32x4_LDSM_N, half_t>;
 template <class T> void other(T const&);
 template <class S> __device__ void zero(S&& s) { clear(s); }
@@ -22,7 +23,8 @@ __device__ void ask(P& pred, C const& c, int rows, int k) {
   for (int i = 0; i < size<0>(pred); ++i)
     for (int j = 0; j < size<1>(pred); ++j) pred(i, j) = elem_less(c(0, i, j), make_coord(rows, k));
 }
-__global__ void __launch_bounds__(128) multiply(half_t const* A, half_t const* B, float* C, int m, int n, int k, int ld) {
+__global__ void __launch_bounds__(128) multiply(half_t const* A, half_t const* B, float* C, int m, int n, int k,
+    int ld) {
   // cutecheck: assume ld % 8 == 0
   __shared__ alignas(16) half_t a[cosize_v<Panel>], b[cosize_v<Panel>];
   Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(ld, _1{}));
@@ -106,12 +108,14 @@ WRONG = {
         "// before", "__shared__ half_t c[128]; Tensor o = make_tensor(make_smem_ptr(c), Shape<_128>{}); clear(o);"
     ),
     "whole tiles before": (
-        "// before", "copy(Load{}, thr.partition_S(gA(_, _, 0)), tAsA); copy(Load{}, thr.partition_S(gB(_, _, 0)), tBsB);"
+        "// before",
+        "copy(Load{}, thr.partition_S(gA(_, _, 0)), tAsA); copy(Load{}, thr.partition_S(gB(_, _, 0)), tBsB);",
     ),
     "guards": (
         "copy_if(Load{}, pA, thr.partition_S(gA(_, _, t)), tAsA);",
         "for (int j = 0; j < size<2>(tAsA); ++j)\n"
-        "      if (get<1>(tAcA(0, 0, j)) < k) copy_if(Load{}, pA(_, j), thr.partition_S(gA(_, _, t))(_, _, j), tAsA(_, _, j));",
+        "      if (get<1>(tAcA(0, 0, j)) < k)\n"
+        "        copy_if(Load{}, pA(_, j), thr.partition_S(gA(_, _, t))(_, _, j), tAsA(_, _, j));",
     ),
 }  # fmt: skip
 
