@@ -84,6 +84,7 @@ class TailNotCleared(Rule):
     family = "predicate"
     severity = "error"
     confidence = "heuristic"
+    unasked = "Whether tiles divide K, of copies that all else holds for; the public trees have none."
     valid = (_EXAMPLE % "clear(thr.partition_D(sA)); clear(thr.partition_D(sB)); __syncthreads();",)
     invalid = (_EXAMPLE % "",)
 
