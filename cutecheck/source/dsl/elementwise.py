@@ -13,6 +13,7 @@ from cutecheck.model.identity import once
 from cutecheck.records import record
 from cutecheck.source.dsl.values import Builtin
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.intrinsics.types import is_integer
 from cutecheck.source.eval.mentions import names_in, parts_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.types import is_type
@@ -40,8 +41,12 @@ def repeats(m: Machine, node: ir.Loop, env: Env) -> bool:
     if body is None:
         return False
     with m.recorder.rehearsing(), m.budget.aside(), m.journal.forgetting():
-        if not all(_in_registers(m.eval(name, env)) for name in body.indexed):
-            return False
+        run = m.recorder.replaying
+        reads = run is not None and run.thread is not None  # of a thread that is run they are no steps
+        for name in body.indexed:
+            value = m.eval(name, env)
+            if not _in_registers(value) and not (reads and name.ident not in body.stored and _of_numbers(value)):
+                return False
         return all(_computes(m, call.fn, env, 0, not _tells(call, body.own)) for call in body.calls)
 
 
@@ -52,11 +57,22 @@ class _Plain:
     own: frozenset[str]
     calls: tuple[ir.Call, ...]
     indexed: tuple[ir.Name, ...]  # what has elements that are picked by these
+    stored: frozenset[str] = frozenset()  # names of what elements are assigned to
 
 
 def _in_registers(value: Value) -> bool:
     """Its elements are run-time numbers of which no fact is kept, or coordinates."""
     return isinstance(value, TensorVal) and (value.space == "rmem" or value.pointer is None)
+
+
+def _of_numbers(value: Value) -> bool:
+    """Shared memory whose elements decide nothing that is followed: no counts, phases or addresses."""
+    return (
+        isinstance(value, TensorVal)
+        and value.space == "smem"
+        and value.dtype is not None
+        and not is_integer(value.dtype)
+    )
 
 
 @once
@@ -92,7 +108,11 @@ def _plain(node: ir.Loop) -> _Plain | None:
                 return None
         elif isinstance(at, _NEVER):
             return None
-    return _Plain(own, tuple(calls), tuple(indexed.values()))
+    targets = (at.target for at in parts_in(node.body) if isinstance(at, ir.Assign))
+    elements = (at for target in targets for at in parts_in(target) if isinstance(at, ir.Index))
+    return _Plain(
+        own, tuple(calls), tuple(indexed.values()), frozenset(n for at in elements for n in names_in(at.base))
+    )
 
 
 _NEVER = (

@@ -112,9 +112,10 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     if inner is not env:
         leaks.gone(m, inner)
     elements = m.recorder.single_elements - elements
-    if m.recorder.clock - clock > (elements if m.dialect.block_scope else 0):
+    more = m.recorder.clock - clock
+    if more > (elements if m.dialect.block_scope else 0):
         m.recorder.eventful.add(id(node))
-    elif elements:
+    if elements and more <= elements:
         m.recorder.elementary.add(id(node))
     return done
 

@@ -22,7 +22,7 @@ _Cells = dict[tuple[int, Any], tuple[dict[Any, Any], Any, Any]]
 def walked_passes(m: Machine, node: ir.Loop, env: Env, items: Sequence[Value]) -> Iterator[tuple[int, Value]]:
     """Items with their numbers. Each is to be walked before the next is asked for."""
     run = m.recorder.acts()
-    whole = run is not None and (not run.by_source or run.walks(node))
+    whole = run is not None and (not run.by_source or (run.walks(node) and not _of_elements(m, node)))
     if len(items) < _LEAST or m.dialect.by_value or whole:
         yield from enumerate(items)
         return
@@ -51,6 +51,12 @@ def walked_passes(m: Machine, node: ir.Loop, env: Env, items: Sequence[Value]) -
             m.journal.undo(mark)
     for i in range(_FIRST, len(items)):
         yield i, items[i]
+
+
+def _of_elements(m: Machine, node: ir.Loop) -> bool:
+    """All that happens in a loop is that elements of shared memory are accessed: no steps of a thread that is run."""
+    run = m.recorder.acts()
+    return run is not None and run.thread is not None and id(node) in m.recorder.elementary
 
 
 def _written(m: Machine, mark: int) -> _Cells:
