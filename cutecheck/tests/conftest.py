@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import gc
+import inspect
 from itertools import count
 
 import pytest
+
+from cutecheck.frames import roomy
 
 _NUMBERS = count()
 
@@ -15,6 +18,15 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(200_000, 20, 100)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
+    """Tests run where commands do."""
+    names = inspect.signature(pyfuncitem.obj).parameters
+    given = {name: value for name, value in pyfuncitem.funcargs.items() if name in names}
+    roomy(lambda: pyfuncitem.obj(**given))
+    return True
 
 
 @pytest.fixture(autouse=True)

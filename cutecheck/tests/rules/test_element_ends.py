@@ -49,7 +49,7 @@ def test_elements_of_threads(tmp_path: Path, body: str, threads: int, bytes_: in
         f"  {body} }}\n"
         f"void go(float* p, int n) {{ kern<<<1, {threads}, {bytes_}>>>(p, n); }}\n"
     )
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT209",)))
     found = [f.message for f in report.findings if f.code == "CUT209"]
     assert len(found) == len(said)
     assert all(f.startswith(s) for f, s in zip(found, said, strict=True))

@@ -211,7 +211,7 @@ def test_slices_of_one_tile_do_not_reach_the_next(tmp_path: Path) -> None:
     path = tmp_path / "two.cu"
     for start, codes in (("cosize_v<Tile>", []), ("512", ["CUT212"])):
         path.write_text(PREAMBLE + text.replace("smem + cosize_v<Tile>", f"smem + {start}"))
-        report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+        report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT212",)))
         assert [f.code for f in report.findings if f.code == "CUT212"] == codes
 
 
@@ -242,7 +242,7 @@ def test_threads_of_plain_partitions(threads: str, first: bool, second: bool, tm
     text = PLAIN.replace("FIRST", "__syncthreads();" * first).replace("SECOND", "__syncthreads();" * second)
     path = tmp_path / "shift.cu"
     path.write_text(PREAMBLE + text.replace("THREADS", threads))
-    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT212",)))
     others = threads != "Layout<Shape<_32, _4>>"
     found = [f.message for f in report.findings if f.code == "CUT212"]
     writes, reads = others and not second, others and not first
@@ -259,7 +259,7 @@ def test_a_kernel_begins_when_the_one_before_has_ended(tmp_path: Path) -> None:
     assert launch in text
     path = tmp_path / "twice.py"
     path.write_text(text.replace(launch, launch + other + launch.replace("rows, rows", "twos, twos")))
-    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT212",)))
     assert [f.message for f in report.findings if f.code == "CUT212"] == []
     assert len([e for e in report.facts.events if e.kind == "copy"]) == 4
 
@@ -292,7 +292,7 @@ def test_a_condition_leaves_out_passes_of_a_loop(tmp_path: Path) -> None:
     path = tmp_path / "ahead.cu"
     for last, codes in (("size<2>(rs)", []), ("5", ["CUT212"])):
         path.write_text(PREAMBLE + text.replace("LAST", last))
-        report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+        report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT212",)))
         assert [f.code for f in report.findings if f.code == "CUT212"] == codes
 
 

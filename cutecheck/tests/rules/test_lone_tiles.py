@@ -98,7 +98,7 @@ def test_operands(tmp_path: Path, name: str) -> None:
     copy, piece, end, wrong = CASES[name]
     text = KERNEL.replace("COPY_B", copy).replace("SLICE", piece).replace("AT_END", end)
     (tmp_path / "k.cu").write_text(text)
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_100a",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_100a",), select=("CUT218",)))
     assert not report.failures
     found = [f.message for f in report.findings if f.code == "CUT218"]
     assert len(found) == wrong, found
@@ -114,6 +114,6 @@ def test_commits_that_are_counted(tmp_path: Path, count: str, wrong: int, member
         text = text.replace("  uint64_t done;\n", "").replace("s.done", "done")
         text = text.replace("  Storage& s =", "  __shared__ alignas(8) uint64_t done;\n  Storage& s =")
     (tmp_path / "k.cu").write_text(text)
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_100a",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_100a",), select=("CUT217",)))
     assert not report.failures
     assert len([f for f in report.findings if f.code == "CUT217"]) == wrong

@@ -51,7 +51,7 @@ WHOLE = "move(tg(_, _, _, i), tb);"
 def test_members(tmp_path: Path, role: str, body: str, a: str, b: str, expected: str) -> None:
     path = tmp_path / "fill.cu"
     path.write_text(PREAMBLE + KERNEL % {"a": a, "b": b, "role": role, "body": body})
-    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT209",)))
     assert not report.failures and not report.errors
     found = [f.message for f in report.findings if f.code == "CUT209"]
     assert len(found) == bool(expected) and all(expected.split("` ")[1] in m for m in found)
@@ -61,5 +61,5 @@ def test_members(tmp_path: Path, role: str, body: str, a: str, b: str, expected:
 def test_threads_that_are_not_known(tmp_path: Path, role: str) -> None:
     path = tmp_path / "fill.cu"
     path.write_text(PREAMBLE + KERNEL % {"a": "2048", "b": "256", "role": role, "body": WHOLE})
-    report = check(inputs([str(path)]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(path)]), Settings(arch=("sm_80",), select=("CUT209",)))
     assert not report.errors and not [f for f in report.findings if f.code == "CUT209"]

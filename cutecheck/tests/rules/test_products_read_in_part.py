@@ -63,7 +63,7 @@ CASES = {
 def test_of_registers(tmp_path: Path, name: str) -> None:
     store, lost = CASES[name]
     (tmp_path / "k.cu").write_text(KERNEL.replace("STORE", store))
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT222",)))
     assert not report.failures
     found = [f.message for f in report.findings if f.code == "CUT222"]
     assert [m for m in found if f"other {lost} is lost" in m] == found

@@ -63,7 +63,7 @@ def test_heads(tmp_path: Path, name: str) -> None:
     for key, value in {**RIGHT, **given}.items():
         text = text.replace(key, value)
     (tmp_path / "k.cu").write_text(text)
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT219",)))
     assert not report.failures
     found = [f.message for f in report.findings if f.code == "CUT219"]
     assert len(found) == wrong, found

@@ -53,7 +53,7 @@ def test_copies(tmp_path: Path, name: str) -> None:
     text = COPY.replace("OUT", out).replace("TO)", to + ")").replace("SMEM", smem).replace("GRID", grid)
     checked = "if (m != n) return;" if "checked" in name else ""
     (tmp_path / "k.cu").write_text("int rows();\n" + text.replace("CHECK", checked))
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT219",)))
     assert not report.failures
     assert len([f for f in report.findings if f.code == "CUT219"]) == wrong
 
@@ -94,6 +94,6 @@ void run(float const* A, float const* B, float* C, int m, int n, int k) {
 )
 def test_grids_of_products(tmp_path: Path, grid: str, wrong: int) -> None:
     (tmp_path / "k.cu").write_text(PRODUCT.replace("GRID", grid))
-    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT219",)))
     assert not report.failures
     assert len([f for f in report.findings if f.code == "CUT219"]) == wrong
