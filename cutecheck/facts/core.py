@@ -78,13 +78,14 @@ class Loop:
     """A loop that was walked once; ``trips`` is how often its body runs at most, None where that is not known.
 
     ``entered``: when, among events and calls; another instantiation enters it again. ``whole``: of threads that begin
-    at indices of their own, all come to the first pass.
+    at indices of their own, all come to the first pass. ``step``: what each pass adds to its variable; 0: not known.
     """
 
     span: Span
     trips: int | None = None
     entered: int = 0
     whole: bool = False
+    step: int = 0
 
 
 @record(frozen=True, slots=True)

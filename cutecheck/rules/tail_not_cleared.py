@@ -54,7 +54,8 @@ class TailNotCleared(Rule):
         Of products whose operands lie in shared memory, or are copied from there: where predicates, or comparisons
         around the copies, bound the mode K by a run-time extent that no tile need divide, both operands' memory is
         cleared, filled or stored to by other means than such copies, or they fill it with zeros (``cp.async`` with
-        ZFILL, and with a predicate in Python).
+        ZFILL, and with a predicate in Python). Where a loop goes through K from its start, so that its last tile is the
+        short one, that has to happen in the loop: what was cleared before it holds the tile before.
 
     Why
         ``copy_if`` leaves out the instruction, in C++ that of ``cp.async``, too. Shared memory keeps what lay there,
@@ -93,12 +94,13 @@ class TailNotCleared(Rule):
         if found is None:
             return
         target = event.operands[1]
+        where = " in the loop" if found.before else ""
         yield self.finding(
             event.span,
             f"the predicates leave out what `{target.name}` has past `{found.extent}` of mode 1, which need not be a "
-            f"multiple of the tile's {found.tile}, and nothing sets it to zero: the product sums over the whole tile",
-            label="what is left out keeps what lay there",
-            help=f"clear `{target.name}` before, copy with an operation that fills with zeros, or state "
+            f"multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over the whole tile",
+            label="what is left out keeps the tile before" if found.before else "what is left out keeps what lay there",
+            help=f"clear `{target.name}` before it, copy with an operation that fills with zeros, or state "
             f"`// cutecheck: assume {found.extent} % {found.tile} == 0`",
             related=[Related(found.gemm.span, f"sums over all {found.tile} of mode 1")],
             enclosing=event.enclosing,

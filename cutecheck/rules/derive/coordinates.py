@@ -106,6 +106,14 @@ def loop_modes(part: Guarded) -> dict[int, str]:
     return _walked(part, {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith(INDICES)})
 
 
+def forwards(part: Guarded, mode: int) -> str | None:
+    """A number that loops change, with which the tile goes on along a mode: its name; None where it goes back."""
+    name = loop_modes(part).get(mode)
+    every = symbols([part.offset, *(as_expr(s) for s in part.strides)])
+    step = _by(part.offset, {n: e for n, e in every.items() if n != name}, name) if name is not None else None
+    return name if step is not None and step > 0 else None
+
+
 def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:
     strides = [as_expr(s) for s in part.strides]
     every = symbols([part.offset, *strides])
@@ -130,13 +138,17 @@ def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:
 
 def _step(offset: Expr, values: dict[str, Expr], name: str) -> int | None:
     """By how much an offset grows from 0 to 1 of an index, the others being 0; either way of what loops change."""
+    step = _by(offset, values, name)
+    return step if step is None or name.startswith("blockIdx.") else abs(step)
+
+
+def _by(offset: Expr, values: dict[str, Expr], name: str) -> int | None:
     try:
         offset = offset.substitute(values)
         others = dict.fromkeys((v.name for v in offset.variables()), 0)
-        step = offset.evaluate({**others, name: 1}) - offset.evaluate({**others, name: 0})
+        return offset.evaluate({**others, name: 1}) - offset.evaluate({**others, name: 0})
     except (KeyError, ZeroDivisionError, ValueError, OverflowError):
         return None
-    return step if name.startswith("blockIdx.") else abs(step)
 
 
 def advance(value: Int, index: str) -> int | None:

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import cast
 
-from cutecheck.facts import ELEMENT_STORED, Call, Event, TensorFact, Unknown
+from cutecheck.facts import ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import FILLED, Bound
 from cutecheck.model.ints import Int, as_expr
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of
-from cutecheck.rules.derive.coordinates import Guarded, bounded_mode, guarded, predicates_of
+from cutecheck.rules.derive.coordinates import Guarded, bounded_mode, forwards, guarded, predicates_of
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.predicates import open_end
 from cutecheck.rules.derive.zero_fill import fills_zeros
 
+_COUNT = "iteration"  # the name of a loop's passes that were counted
 _K = 1  # the mode of a tile of A (M, K) or B (N, K) that a product sums over
 
 
@@ -27,6 +28,7 @@ class LeftOver:
     extent: Int
     tile: Int
     gemm: Event
+    before: bool  # the tile before is there
 
 
 def left_over(load: Event, context: Context) -> LeftOver | None:
@@ -39,21 +41,32 @@ def left_over(load: Event, context: Context) -> LeftOver | None:
         return None
     bound, part = found
     for gemm in _gemms(load, context):
+        around = _last_is_short(load, part, gemm)
         sources = [_sources(gemm, operand, context) for operand in gemm.operands[-3:-1]]
         if not any(_same_tile(load.operands[1], s) for fed in sources for s in fed):
             continue
-        if all(fed and all(_all_left_over(s, gemm, context) for s in fed) for fed in sources):
+        if all(fed and all(_all_left_over(s, gemm, around, context) for s in fed) for fed in sources):
             tails = open_end(load, part.extents[_K], part.tile[_K], context)
-            return LeftOver(bound, part.extents[_K], part.tile[_K], gemm) if tails else None
+            return LeftOver(bound, part.extents[_K], part.tile[_K], gemm, around is not None) if tails else None
     return None
+
+
+def _last_is_short(load: Event, part: Guarded, gemm: Event) -> Loop | None:
+    """The loop through all tiles of K, whose last pass leaves the tail out: whatever was in shared memory before it,
+    the tile before is there then. None where the short tile may be the first."""
+    shared = [one for one, other in zip(load.loops, gemm.loops, strict=False) if one.span == other.span]
+    name = forwards(part, _K) if shared else None
+    if name is None or (not name.startswith(_COUNT) and shared[-1].step <= 0):
+        return None
+    return shared[-1]
 
 
 def _leaves(load: Event, context: Context) -> tuple[Bound, Guarded] | None:
     """The comparison by which a copy from global memory leaves out the end of the summed mode, without zeros."""
     if not _loads(load):
         return None
-    part, atom = guarded(load.operands[0]), atom_of(load.tiled)
-    if part is None or len(part.extents) != 2 or fills_zeros(load) or (atom is not None and "ZFILL" in atom.op):
+    part = guarded(load.operands[0])
+    if part is None or len(part.extents) != 2 or _zeros(load):
         return None
     around = [b for g in inner(load.guards) for b in g.bounds]
     asked = [b for place in predicates_of(load, context) for p in place for b in p.bounds]
@@ -94,32 +107,41 @@ def _sources(gemm: Event, operand: TensorFact, context: Context) -> list[TensorF
     return found
 
 
-def _all_left_over(source: TensorFact, gemm: Event, context: Context) -> bool:
-    """All that is ever written to this memory are copies that leave out the end of the summed mode."""
+def _all_left_over(source: TensorFact, gemm: Event, around: Loop | None, context: Context) -> bool:
+    """All that is written to this memory, in a loop, are copies that leave out the end of the summed mode."""
     buffers = context.index.buffers.get((source.buffer or "", gemm.arch), [])
     if not buffers or not all(b.accesses_complete for b in buffers):
         return False
-    mine = [e for e in context.facts.events if (e.kernel, e.arch) == (gemm.kernel, gemm.arch)]
+    mine = [e for e in context.facts.events if (e.kernel, e.arch) == (gemm.kernel, gemm.arch) and _within(e, around)]
     writes = [e for e in mine if e.kind == "copy" and len(e.operands) > 1 and e.operands[1].buffer == source.buffer]
     own = [e for e in writes if _same_tile(e.operands[1], source)]
     if any(e.operands[1].root_start_bits == source.root_start_bits and e not in own for e in writes):
         return False  # another view of the same memory
-    if (source.buffer, gemm.kernel, gemm.arch) in _set_otherwise(context):
+    if any(_within(c, around) for c in _set_otherwise(context).get((source.buffer, gemm.kernel, gemm.arch), ())):
         return False
-    return bool(own) and any(_leaves(e, context) is not None for e in own) and all(map(_loads, own)) and not any(
-        fills_zeros(e) or "ZFILL" in getattr(atom_of(e.tiled), "op", "") for e in own
-    )  # fmt: skip
+    return all(map(_loads, own)) and any(_leaves(e, context) is not None for e in own) and not any(map(_zeros, own))
 
 
-def _set_otherwise(context: Context) -> set[tuple[str | None, str, str]]:
-    """Shared memory that is filled, or of which elements are stored, by kernel and architecture."""
+def _within(at: Event | Call, around: Loop | None) -> bool:
+    return around is None or any(loop.span == around.span for loop in at.loops)
+
+
+def _zeros(event: Event) -> bool:
+    """Where its predicate is false the copy writes zeros."""
+    atom = atom_of(event.tiled)
+    return fills_zeros(event) or (atom is not None and "ZFILL" in atom.op)
+
+
+def _set_otherwise(context: Context) -> dict[tuple[str | None, str, str], list[Call]]:
+    """What fills shared memory, or stores elements of it, by buffer, kernel and architecture."""
     if "set otherwise" not in context.memo:
-        found: set[tuple[str | None, str, str]] = set()
+        found: dict[tuple[str | None, str, str], list[Call]] = {}
         for call in context.facts.calls:
             if isinstance(call.result, Unknown) and call.result.reason in (FILLED, ELEMENT_STORED):
-                found |= {(t.buffer, call.kernel, call.arch) for t in _tensors(call)}
+                for t in _tensors(call):
+                    found.setdefault((t.buffer, call.kernel, call.arch), []).append(call)
         context.memo["set otherwise"] = found
-    return cast("set[tuple[str | None, str, str]]", context.memo["set otherwise"])
+    return cast("dict[tuple[str | None, str, str], list[Call]]", context.memo["set otherwise"])
 
 
 def _tensors(call: Call) -> list[TensorFact]:

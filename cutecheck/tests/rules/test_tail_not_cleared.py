@@ -74,33 +74,37 @@ void run(half_t const* A, half_t const* B, float* C, int m, int n, int k, int ld
 }
 """
 BOTH = "clear(tAsA); clear(tBsB); __syncthreads();"
+UP, DOWN = "int t = 0; t < size<2>(gA); ++t", "int t = size<2>(gA) - 1; t >= 0; --t"
 RIGHT = {
-    "cleared once": ("// before", BOTH),
     "cleared in each pass": ("// first", BOTH),
+    "one operand is zero": ("// first", "clear(tAsA); __syncthreads();"),
+    "not followed": ("// before", "other(sA); other(sB);"),
+    "filled by the instruction": ("CACHEALWAYS<", "CACHEALWAYS_ZFILL<"),
+    "whole tiles by contract": (
+        "// cutecheck: assume ld", "// cutecheck: assume k % 32 == 0\n  // cutecheck: assume ld"
+    ),
+    "whole tiles in the host's code": ("  multiply<<<", "  if (k % 32 != 0) return;\n  multiply<<<"),
+    "rows alone": ("elem_less(c(0, i, j), make_coord(rows, k))", "get<0>(c(0, i, j)) < rows"),
+}  # fmt: skip
+# right where the first tile is the short one; where it is the last, the tile before it is there
+ONCE = {
+    "cleared": ("// before", BOTH),
     "one operand is zero": ("// before", "clear(tAsA); __syncthreads();"),
     "filled": ("// before", "fill(sA, half_t(0)); fill(sB, half_t(0)); __syncthreads();"),
     "cleared in a function": ("// before", "zero(tAsA); zero(tBsB); __syncthreads();"),
-    "elements are stored": (
-        "// before",
-        "for (int i = 0; i < size(tAsA); ++i) { tAsA(i) = half_t(0); tBsB(i) = half_t(0); } __syncthreads();",
-    ),
     "stored through a pointer": (
         "// before",
         "for (int i = threadIdx.x; i < cosize_v<Panel>; i += 128) a[i] = b[i] = half_t(0); __syncthreads();",
     ),
-    "not followed": ("// before", "other(sA); other(sB);"),
-    "filled by the instruction": ("CACHEALWAYS<", "CACHEALWAYS_ZFILL<"),
-    "whole tiles by contract": (
-        "// cutecheck: assume ld",
-        "// cutecheck: assume k % 32 == 0\n  // cutecheck: assume ld",
+    "elements are stored": (
+        "// before",
+        "for (int i = 0; i < size(tAsA); ++i) { tAsA(i) = half_t(0); tBsB(i) = half_t(0); } __syncthreads();",
     ),
-    "whole tiles in the host's code": ("  multiply<<<", "  if (k % 32 != 0) return;\n  multiply<<<"),
-    "rows alone": ("elem_less(c(0, i, j), make_coord(rows, k))", "get<0>(c(0, i, j)) < rows"),
     "copied from registers": (
         "// before",
         "{ Tensor z = make_fragment_like(tAsA); clear(z); copy(z, tAsA); copy(z, tBsB); } __syncthreads();",
     ),
-}
+}  # fmt: skip
 WRONG = {
     "never": ("// before", ""),
     "the accumulators alone": ("// before", "clear(acc);"),
@@ -120,21 +124,40 @@ WRONG = {
 }  # fmt: skip
 
 
-def found(folder: Path, old: str, new: str) -> list[str]:
-    assert old in KERNEL
-    (folder / "k.cu").write_text(PREAMBLE + KERNEL.replace(old, new, 1))
+def found(folder: Path, *changes: tuple[str, str]) -> list[str]:
+    text = KERNEL
+    for old, new in changes:
+        assert old in text
+        text = text.replace(old, new, 1)
+    (folder / "k.cu").write_text(PREAMBLE + text)
     report = check(inputs([str(folder)]), Settings(arch=("sm_80",), select=("CUT606",), cache=False))
     assert not report.failures
-    return [f.message for f in report.findings if f.code == "CUT606"]
+    return [f.message for f in report.findings]
 
 
 @pytest.mark.parametrize("change", RIGHT)
 def test_what_sets_it_to_zero(change: str, tmp_path: Path) -> None:
-    assert not found(tmp_path, *RIGHT[change])
+    assert not found(tmp_path, RIGHT[change])
 
 
 @pytest.mark.parametrize("change", WRONG)
 def test_what_does_not(change: str, tmp_path: Path) -> None:
-    messages = found(tmp_path, *WRONG[change])
-    assert len(messages) == 2
-    assert "past `k` of mode 1" in messages[0]
+    for order in (UP, DOWN):
+        messages = found(tmp_path, WRONG[change], (UP, order))
+        assert len(messages) == 2
+        assert "past `k` of mode 1" in messages[0]
+
+
+@pytest.mark.parametrize("change", ONCE)
+def test_what_does_for_the_first_tile_alone(change: str, tmp_path: Path) -> None:
+    assert len(found(tmp_path, ONCE[change])) == 2
+    assert not found(tmp_path, ONCE[change], (UP, DOWN))
+
+
+@pytest.mark.parametrize("counted", [
+    "int t = size<2>(gA) - 1; for (int c = size<2>(gA); c > 0; --c, --t)",
+    "for (int c = 0; c < size<2>(gA); ++c)",
+])  # fmt: skip
+def test_tiles_that_are_counted_by_another_number(counted: str, tmp_path: Path) -> None:
+    at = "" if "--t" in counted else "int t = size<2>(gA) - 1 - c;"
+    assert not found(tmp_path, ONCE["cleared"], (f"for ({UP}) {{", f"{counted} {{ {at}"))

@@ -272,9 +272,9 @@ class RecorderState(Describing):
                 replay.under.pop()
 
     @contextmanager
-    def looping(self, span: Span, trips: int | None = None, whole: bool = False) -> Iterator[None]:
-        """Inside a loop that is walked once; ``trips``: how often its body runs at most; ``whole``: for all threads."""
-        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole))
+    def looping(self, span: Span, trips: int | None = None, whole: bool = False, step: int = 0) -> Iterator[None]:
+        """Inside a loop that is walked once, as :class:`Loop` says; ``trips``: how often its body runs at most."""
+        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole, step))
         try:
             yield
         finally:

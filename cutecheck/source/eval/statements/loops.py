@@ -169,7 +169,7 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
     loop.whole = last is not None and furthest is not None and furthest <= last
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
     if induction is not None:
-        loop.told = (id(inner.vars), induction.name)
+        loop.told, loop.step = (id(inner.vars), induction.name), induction.step
         count_by(m, induction, start, inner, loop)
     ended: list[Done] = []
 
@@ -247,7 +247,7 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            with m.recorder.looping(loop.span, trips, loop.whole) if around else nullcontext():
+            with m.recorder.looping(loop.span, trips, loop.whole, loop.step) if around else nullcontext():
                 iteration()
     leave(m, loop)
 

@@ -72,6 +72,7 @@ class Recurrence:
     own: frozenset[int] = frozenset()  # containers that it made, by identity
     ends: bool = False  # after any iteration: the last rehearsal showed that there is no other
     whole: bool = False  # all threads that come to the loop come to its first iteration
+    step: int = 0  # what an iteration adds to its induction variable; 0: it has none
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
