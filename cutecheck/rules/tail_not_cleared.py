@@ -98,7 +98,8 @@ class TailNotCleared(Rule):
         yield self.finding(
             event.span,
             f"the predicates leave out what `{target.name}` has past `{found.extent}` of mode 1, which need not be a "
-            f"multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over the whole tile",
+            f"multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over the whole "
+            "tile",
             label="what is left out keeps the tile before" if found.before else "what is left out keeps what lay there",
             help=f"clear `{target.name}` before it, copy with an operation that fills with zeros, or state "
             f"`// cutecheck: assume {found.extent} % {found.tile} == 0`",
