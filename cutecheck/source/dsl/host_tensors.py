@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import DType
 from cutecheck.model.expr import ANY, Domain
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import Dyn, Rel
 from cutecheck.model.units import Bits, bytes_to_hold
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin
 from cutecheck.source.dsl.values import Builtin, HostCute, HostTensor
@@ -66,9 +67,24 @@ def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
     elif leading < 0:
         leading += len(t.shape)
     t.shape = tuple(_dynamic(f"shape{n}.{i}", False) for i in range(len(t.shape)))
+    _as_asserted(m, t)
     t.stride = tuple(
         1 if i == leading else 0 if d == 0 else _dynamic(f"stride{n}.{i}", True) for i, d in enumerate(t.concrete)
     )
+
+
+def _as_asserted(m: Machine, t: HostCute) -> None:
+    """What the host asserts of a tensor's extents holds of those that its kernels are given: which divide them."""
+    for extent, given in zip(t.extents, t.shape, strict=False):
+        if not isinstance(extent, Dyn) or not isinstance(given, Dyn):
+            continue
+        m.recorder.hypotheses += [
+            replace(h, condition=replace(h.condition, rhs=given.expr))
+            for h in m.recorder.hypotheses
+            if h.condition.rel is Rel.DIVIDES
+            and h.condition.rhs == extent.expr
+            and h.condition.lhs.constant is not None
+        ]
 
 
 @builtin("hostcute.mark_layout_dynamic")
@@ -112,6 +128,7 @@ def _mark_compact(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
             step = step * extent if isinstance(step, int) else step
             factor *= extent
     t.shape, t.stride = tuple(shape), tuple(stride)
+    _as_asserted(m, t)
     return t
 
 

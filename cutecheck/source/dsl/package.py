@@ -185,6 +185,7 @@ def _no_effect(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
 def _filled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     if isinstance(args[0], TensorVal):
         m.recorder.sets(args[0])
+        m.recorder.filled(args[0], span)
     replays.written(m, args[0], span)
     return None
 

@@ -161,3 +161,90 @@ def test_what_does_for_the_first_tile_alone(change: str, tmp_path: Path) -> None
 def test_tiles_that_are_counted_by_another_number(counted: str, tmp_path: Path) -> None:
     at = "" if "--t" in counted else "int t = size<2>(gA) - 1 - c;"
     assert not found(tmp_path, ONCE["cleared"], (f"for ({UP}) {{", f"{counted} {{ {at}"))
+
+
+SCRIPT = """
+import cutlass
+import cutlass.cute as cute
+
+BM, BN, BK = 64, 64, 16
+
+
+@cute.kernel
+def multiply(
+    mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor, layout: cute.Layout, load: cute.TiledCopy, mma: cute.TiledMma
+):
+    tid, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    smem = cutlass.utils.SmemAllocator()
+    sA = smem.allocate_tensor(cutlass.Float32, layout, 16)
+    sB = smem.allocate_tensor(cutlass.Float32, layout, 16)
+    gA = cute.local_tile(mA, (BM, BK), (bx, None))
+    gB = cute.local_tile(mB, (BN, BK), (by, None))
+    cA = cute.local_tile(cute.make_identity_tensor(mA.shape), (BM, BK), (bx, None))
+    cB = cute.local_tile(cute.make_identity_tensor(mB.shape), (BN, BK), (by, None))
+    thr = load.get_slice(tid)
+    tAgA, tAsA, tAcA = thr.partition_S(gA), thr.partition_D(sA), thr.partition_S(cA)
+    tBgB, tBsB, tBcB = thr.partition_S(gB), thr.partition_D(sB), thr.partition_S(cB)
+    tmma = mma.get_slice(tid)
+    tCsA, tCsB = tmma.partition_A(sA), tmma.partition_B(sB)
+    gC = cute.local_tile(mC, (BM, BN), (bx, by))
+    tCgC = tmma.partition_C(gC)
+    acc = tmma.make_fragment_C(tCgC)
+    rA, rB = tmma.make_fragment_A(tCsA), tmma.make_fragment_B(tCsB)
+    acc.fill(0.0)
+    # before
+    asked = cute.make_layout((tAsA.shape[0][1], tAsA.shape[1], tAsA.shape[2]))
+    for t in cutlass.range(cute.size(gA, mode=[2])):
+        # first
+        pA = cute.make_rmem_tensor(asked, cutlass.Boolean)
+        pB = cute.make_rmem_tensor(asked, cutlass.Boolean)
+        for i in cutlass.range_constexpr(cute.size(pA, mode=[1])):
+            for j in cutlass.range_constexpr(cute.size(pA, mode=[2])):
+                pA[0, i, j] = cute.elem_less(tAcA[(0, 0), i, j, t], mA.shape)
+                pB[0, i, j] = cute.elem_less(tBcB[(0, 0), i, j, t], mB.shape)
+        cute.copy(load, tAgA[None, None, None, t], tAsA, pred=pA)
+        cute.copy(load, tBgB[None, None, None, t], tBsB, pred=pB)
+        cute.arch.sync_threads()
+        cute.autovec_copy(tCsA, rA)
+        cute.autovec_copy(tCsB, rB)
+        cute.gemm(mma, acc, rA, rB, acc)
+        cute.arch.sync_threads()
+    cute.autovec_copy(acc, tCgC)
+
+
+@cute.jit
+def run(mA: cute.Tensor, mB: cute.Tensor, mC: cute.Tensor):
+    layout = cute.make_layout((BM, BK), stride=(BK + 1, 1))
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
+    load = cute.make_tiled_copy_tv(atom, cute.make_layout((16, 16), stride=(16, 1)), cute.make_layout((1, 1)))
+    one = cute.nvgpu.MmaUniversalOp(cutlass.Float32)
+    mma = cute.make_tiled_mma(one, cute.make_layout((16, 16, 1), stride=(16, 1, 0)))
+    multiply(mA, mB, mC, layout, load, mma).launch(
+        grid=(cute.ceil_div(mC.shape[0], BM), cute.ceil_div(mC.shape[1], BN), 1), block=(256, 1, 1))
+
+
+def main(m: int, n: int, k: int):
+    import torch
+    from cutlass.cute.runtime import from_dlpack
+
+    a, b, c = (torch.zeros(x, y, dtype=torch.float32, device="cuda") for x, y in ((m, k), (n, k), (m, n)))
+    run(*(from_dlpack(t).mark_layout_dynamic(leading_dim=1) for t in (a, b, c)))
+"""
+CP_ASYNC = "cute.nvgpu.cpasync.CopyG2SOp()"
+
+
+@pytest.mark.parametrize("old, new, wrong", [
+    ("# before", "", 2),
+    ("# first", "tAsA.fill(0.0)\n        tBsB.fill(0.0)\n        cute.arch.sync_threads()", 0),
+    ("cute.nvgpu.CopyUniversalOp()", CP_ASYNC, 0),
+    ("# before", "tAsA.fill(0.0)\n    for i in cutlass.range_constexpr(4):\n        tBsB[0, i, 0] = 0.0", 0),
+    ("# first", "tAsA.store(cute.zeros_like(tAsA))\n        tBsB.store(cute.zeros_like(tBsB))", 0),
+    ("    run(", "    assert k % 16 == 0\n    run(", 0),
+])  # fmt: skip
+def test_python(old: str, new: str, wrong: int, tmp_path: Path) -> None:
+    assert old in SCRIPT
+    (tmp_path / "k.py").write_text(SCRIPT.replace(old, new, 1))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT606",), cache=False))
+    assert not report.failures and len(report.facts.events) == 6
+    assert len(report.findings) == wrong
