@@ -101,6 +101,7 @@ class Replay:
     ``more``: the run at other numbers, at which a block has several tiles.
     ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
     ``pointed``: buffers that threads may write by other means than copies; "": any.
+    ``files``: of steps of the Python DSL, those that are the program's and no library's.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -116,3 +117,4 @@ class Replay:
     seen: bool = False
     pointed: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()

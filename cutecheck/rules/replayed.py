@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import AS_VALUE, COMPUTED
+from cutecheck.facts.replayed import AS_VALUE, COMPUTED, Replay
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
@@ -294,7 +294,7 @@ class Replayed(Rule):
             if fault.step.function in (AS_VALUE, COMPUTED):
                 return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
-            return not shown or not _is_of_program(fault, context)
+            return not shown or not _is_of_program(fault, call, context)
         if fault.kind not in ("unseen", "overwritten"):
             at = [e for e in at if e.span == fault.step.span]
             return any(True for event in at for _ in self.on_event(event, context))
@@ -358,10 +358,13 @@ def reported(context: Context) -> set[str]:
     return {*(e.span.path for e in context.facts.events), *(s.span.path for s in context.facts.sites), *steps}
 
 
-def _is_of_program(fault: Fault, context: Context) -> bool:
+def _is_of_program(fault: Fault, call: Call, context: Context) -> bool:
     """The place is in a file of the program, or a loop over the registers of a product that is: of a header without
     anything else of CuTe, a softmax, say. Loops of libraries name no registers."""
     known = reported(context)
+    replay = call.arguments[0]
+    if isinstance(replay, Replay) and fault.step.span.path in replay.files:
+        return True
     product = fault.other is not None and fault.other.span.path in known
     return fault.step.span.path in known or (fault.kind == "unfinished" and fault.step.function == "loop" and product)
 

@@ -45,7 +45,8 @@ _GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
 _LOOKS = ("isinstance", "type", "hasattr", "const_expr", "printf", "print", "pointer.data_ptr", "pointer.iterator",
           "pointer.align", "dataclass.replace", "dataclasses.replace", "getattr", "setattr", "id", "repr", "str",
-          "iter", "next", "reversed", "vars", "copy.copy")  # fmt: skip
+          "iter", "next", "reversed", "vars", "copy.copy", "object.__setattr__", "object.__new__", "callable",
+          "issubclass", "hash")  # fmt: skip
 _KEEPS = (
     "list.",
     "dict.",
@@ -127,9 +128,13 @@ def _step(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], sp
         where, offset = pointer.buffer, cast(Value, pointer.offset)
     number = given.get(_SECOND.get(kind, ""))
     more = () if number is None else (m.dialect.to_model(number),)
-    own = given.get("peer_cta_rank_in_cluster") in (None, NONE) and given.get("arrive_count", 1) == 1
-    arrivals = 0 if name in _ADDS else 1 if own and name in _EACH_THREAD else None
-    commits = None if name != "commit" else int(given.get("mask") in (None, NONE))  # its warp, of the run of a kernel
+    count = given.get("arrive_count", 1)
+    times = count if type(count) is int else None
+    own = given.get("peer_cta_rank_in_cluster") in (None, NONE)
+    arrivals = 0 if name in _ADDS else times if own and name in _EACH_THREAD else None
+    commits = None  # by its warp, of the run of a kernel
+    if name == "commit":
+        commits = times or 0 if given.get("mask") in (None, NONE) else 0
     m.recorder.barrier(kind, where, span, (offset, *more), arrivals, commits)
 
 

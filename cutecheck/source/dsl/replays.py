@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import operator
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -15,7 +17,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.dsl import piping
 from cutecheck.source.dsl.barriers import NAMED
-from cutecheck.source.dsl.values import RunTimeRange
+from cutecheck.source.dsl.values import NONE, RunTimeRange
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.one_run import Start, apart
 from cutecheck.source.eval.record.numbers import longer_loops
@@ -79,10 +81,21 @@ def replay(
         m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed, tiles=unset), symbol, decl.span)
 
 
-def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object]:
-    """The class that a kernel is run as, and the threads of a block."""
+def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object, frozenset[tuple[object, ...]]]:
+    """The class that a kernel is run as, the threads of a block, and what is left out of what it is given: with a
+    tensor more there may be a role more."""
     own = args[0] if args else None
-    return m.recorder.threads_of(symbol), own.cls.name if isinstance(own, Object) else None
+    left_out = frozenset(_left_out(args))
+    return m.recorder.threads_of(symbol), own.cls.name if isinstance(own, Object) else None, left_out
+
+
+def _left_out(values: Iterable[Value], at: tuple[object, ...] = ()) -> Iterator[tuple[object, ...]]:
+    """Where ``None`` stands: among the arguments, and in objects that these are."""
+    for i, v in enumerate(values):
+        if v is NONE or v is None:
+            yield (*at, i)
+        elif not at and isinstance(v, (Object, tuple)):
+            yield from _left_out(v if isinstance(v, tuple) else v.fields.values(), (i,))
 
 
 def _by_roles(m: Machine, start: Start, symbol: str) -> None:
@@ -95,6 +108,9 @@ def _by_roles(m: Machine, start: Start, symbol: str) -> None:
     made, cost = roles(m, start, threads)
     m.history.replayed[id(start.fn)] = walked + 1, used + cost
     if made.sure:  # all threads came to the end, and nothing that may hold them back is unknown
+        files = {s.span.path for t in made.threads for s in t.steps}
+        scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
+        made = replace(made, files=frozenset(filter(scanned, files)))
         m.recorder.replayed(made, symbol, start.fn.span)
 
 

@@ -8,6 +8,7 @@ from cutlass import cute
 from cutlass_pipeline_of_runs.barriers import (
     CooperativeGroup,
     MbarrierArray,
+    Peers,
     PipelineState,
     TmaStoreFence,
     make_pipeline_state,
@@ -24,13 +25,19 @@ def _syncs(cta_layout_vmnk, defer_sync):
             cute.arch.cluster_wait()
 
 
+def _senders(cta_layout_vmnk, mcast_mode_mn):
+    """How many CTAs send tiles to one: those of its row and of its column of the cluster."""
+    if cta_layout_vmnk is None:
+        return 1
+    m = cute.size(cta_layout_vmnk, mode=[2]) if mcast_mode_mn[0] else 0
+    n = cute.size(cta_layout_vmnk, mode=[1]) if mcast_mode_mn[1] else 0
+    both = 1 if mcast_mode_mn[0] and mcast_mode_mn[1] else 0
+    return m + n - both
+
+
 def _signalling(consumers, cta_layout_vmnk, mcast_mode_mn):
     """The consumers' warps that tell the CTAs which their operands come from."""
-    shape = (1, 1, 1, 1) if cta_layout_vmnk is None else cta_layout_vmnk.shape
-    m = shape[2] if mcast_mode_mn[0] else 0
-    n = shape[1] if mcast_mode_mn[1] else 0
-    both = 1 if mcast_mode_mn[0] and mcast_mode_mn[1] else 0
-    return CooperativeGroup("Thread", (m + n - both) * (threads_of(consumers) // 32))
+    return CooperativeGroup("Thread", _senders(cta_layout_vmnk, mcast_mode_mn) * (threads_of(consumers) // 32))
 
 
 class PipelineAsync:
@@ -129,7 +136,7 @@ class PipelineTmaAsync(PipelineAsync):
         made._halves(barrier_storage, num_stages, producer_group, consumer_group, tx_count)
         lane = (cute.arch.thread_idx()[0] if tidx is None else tidx) % 32
         made.is_signaling_thread = lane < 1
-        made.consumer_mask = None if ctas == 1 else 0
+        made.consumer_mask = None if ctas == 1 else Peers(_senders(cta_layout_vmnk, mcast_mode_mn))
         _syncs(cta_layout_vmnk, defer_sync)
         return made
 
@@ -176,7 +183,7 @@ class PipelineTmaUmma(PipelineAsync):
             consumer_group = _signalling(consumer_group, cta_layout_vmnk, mcast_mode_mn)
         made._halves(barrier_storage, num_stages, producer_group, consumer_group, tx_count)
         alone = cta_layout_vmnk is None or cute.size(cta_layout_vmnk) == 1
-        made.producer_mask = made.consumer_mask = None if alone else 1
+        made.producer_mask = made.consumer_mask = None if alone else Peers(_senders(cta_layout_vmnk, mcast_mode_mn))
         made.is_leader_cta = True
         made.cta_group = None
         _syncs(cta_layout_vmnk, defer_sync)
@@ -204,8 +211,8 @@ class PipelineAsyncUmma(PipelineAsync):
     ):  # fmt: skip
         made = object.__new__(PipelineAsyncUmma)._halves(barrier_storage, num_stages, producer_group, consumer_group)
         pair = cta_layout_vmnk is not None and cute.size(cta_layout_vmnk, mode=[0]) > 1
-        made.producer_mask = 0 if pair else None
-        made.consumer_mask = 3 if pair else None
+        made.producer_mask = Peers(2) if pair else None  # both CTAs' threads fill what the leader multiplies
+        made.consumer_mask = Peers(1) if pair else None
         made.cta_group = None
         _syncs(cta_layout_vmnk, defer_sync)
         return made
@@ -224,8 +231,8 @@ class PipelineUmmaAsync(PipelineAsync):
         made = object.__new__(PipelineUmmaAsync)._halves(barrier_storage, num_stages, producer_group, consumer_group)
         alone = cta_layout_vmnk is None or cute.size(cta_layout_vmnk) == 1
         pair = cta_layout_vmnk is not None and cute.size(cta_layout_vmnk, mode=[0]) > 1
-        made.producer_mask = None if alone else 1
-        made.consumer_mask = 0 if pair else None
+        made.producer_mask = None if alone else Peers(1)
+        made.consumer_mask = Peers(2) if pair else None  # both CTAs' threads tell the leader
         made.cta_group = None
         _syncs(cta_layout_vmnk, defer_sync)
         return made

@@ -147,6 +147,14 @@ def make_pipeline_state(type, stages, loc=None, ip=None):
     return PipelineState(stages, 0, 0, 0 if type == "Consumer" else 1)
 
 
+class Peers:
+    """The CTAs of a cluster that use one another's barriers: all do the same, so that each barrier of this one is
+    arrived at as often as this one arrives at theirs."""
+
+    def __init__(self, times):
+        self.times = times
+
+
 class MbarrierArray:
     def __init__(self, barrier_storage, num_stages, agent, tx_count=0, **kwargs):
         self.barrier_storage = barrier_storage
@@ -185,6 +193,8 @@ class MbarrierArray:
     def arrive_mbarrier(self, index, dst_rank=None, loc=None, ip=None):
         if dst_rank is None:
             cute.arch.mbarrier_arrive(self.get_barrier(index))
+        elif isinstance(dst_rank, Peers):
+            cute.arch.mbarrier_arrive(self.get_barrier(index), arrive_count=dst_rank.times)
         else:
             cute.arch.mbarrier_arrive(self.get_barrier(index), dst_rank)
 
@@ -195,6 +205,8 @@ class MbarrierArray:
         with cute.arch.elect_one():
             if mask is None:
                 cute.nvgpu.tcgen05.commit(self.get_barrier(index))
+            elif isinstance(mask, Peers):
+                cute.nvgpu.tcgen05.commit(self.get_barrier(index), arrive_count=mask.times)
             else:
                 cute.nvgpu.tcgen05.commit(self.get_barrier(index), mask, cta_group)
 
