@@ -74,6 +74,7 @@ class Memory:
         self.copies: dict[int, Stores] = defaultdict(Stores)  # by cp.async
         self.tellers: set[int] = set()  # threads that arrive at some barrier
         self.products: dict[int, Stores] = defaultdict(Stores)  # WGMMAs, of threads that wait for their groups
+        self.writes: dict[int, dict[Span, list[Place]]] = {}  # to shared memory, that each thread makes
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
              phase: tuple[object, int] | None = None, warp: int = 0) -> Clash | None:  # fmt: skip
@@ -99,7 +100,7 @@ class Memory:
         wrong = next(
             (
                 a for a in known.values()
-                if _wrong(a, now, clock) and _product(a) not in said
+                if (_wrong(a, now, clock) or self._unseen(a, now, clock)) and _product(a) not in said
                 and (a.how != "threads" or a.thread in self.tellers or (a.bits, a.step.span) not in told)
             ),
             None,
@@ -113,10 +114,23 @@ class Memory:
 
     def follows(self, me: int, steps: tuple[Step, ...], waits: bool) -> None:
         """What this thread starts is done when it has waited for it: of others that is not seen."""
-        if any(s.function in _WAITS for s in steps):
-            self.copies[me] = Stores()
+        made = [s for s in steps if s.kind == "copy" and len(s.places) > 1 and s.places[1].space == "smem"]
+        if any(s.function in _WAITS for s in steps) or any(s.asynchronous and s.span.is_python for s in made):
+            self.copies[me] = Stores()  # of the Python DSL, all that may wait is a step: one that never does so as well
+        self.writes[me] = defaultdict(list)
+        for s in made:
+            self.writes[me][s.span].append(s.places[1])
         if waits:
             self.products[me] = Stores()
+
+    def _unseen(self, a: Access, now: Access, clock: Clock) -> bool:
+        """Whether a thread reads, as it lies there, what others have copied, and it never does, and knows not of it."""
+        if (a.how, now.how, a.written, now.written) != ("threads", "threads", True, False) or a.bits != now.bits:
+            return False
+        if a.of != now.of or _is_over(a, now, clock) or a.thread == now.thread:
+            return False
+        mine = (p for places in self.writes.get(now.thread, {}).values() for p in places)
+        return not any((w := _within(p)) is None or (w[0][0] == now.of[0] and _meet(w[1], now.bits)) for p in mine)
 
     def orders(self, me: int, clock: Clock, step: Step) -> None:
         """A commit or wait; with nothing left open a wait for cp.async is for all of the thread's copies."""
@@ -165,6 +179,10 @@ def _within(place: Place) -> tuple[_Identity, tuple[int, int]] | None:
     variable, before = place.whole
     lo, hi = place.bits
     return (variable, before + place.root[0], place.view), (before + lo, before + hi)
+
+
+def _meet(one: tuple[int, int], other: tuple[int, int]) -> bool:
+    return one[0] < other[1] and other[0] < one[1]
 
 
 def _product(a: Access) -> tuple[object, ...]:

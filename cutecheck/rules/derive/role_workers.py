@@ -70,7 +70,9 @@ def is_unseen(step: Step) -> bool:
     return step.kind == "unknown" and not step.places and step.function not in ("library", "loop")
 
 
-def kind_of(earlier: How, now: How) -> Kind:
+def kind_of(earlier: How, now: How, written: bool) -> Kind:
+    if earlier == now == "threads" and not written:
+        return "unseen"
     if earlier == "drain":
         return "undrained"
     if now in ("mma", "rows"):

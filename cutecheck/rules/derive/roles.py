@@ -239,7 +239,7 @@ class _Block:
             if clash.first:
                 self._note("unstored", other.step, other.place, step, 0)
             else:
-                self._note(kind_of(other.how, how), step, place, other.step, 0)
+                self._note(kind_of(other.how, how, written), step, place, other.step, 0)
 
     def _at_named(self, me: int, w: Worker, step: Step) -> bool:
         gate, count = self.named[step.places[0].buffer], step.number or 0

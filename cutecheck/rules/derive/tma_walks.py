@@ -26,7 +26,7 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
     """A buffer gets as many tiles as a mode of its tensor has, some of them more than once, others never.
 
     The other buffers that the thread loads to in as many steps have a mode of the same extent, in tiles of the same
-    size: so many passes go along that.
+    size: so many passes go along that. Or they go on along one in such tiles, and these stay.
     """
     for thread in threads:
         loads: dict[tuple[str, tuple[int, int]], _Loads] = defaultdict(_Loads)
@@ -44,7 +44,7 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
             others = [x for k, x in known.items() if k != key and len(x.steps) == len(mine.steps)]
             for mode in _modes(mine):
                 first = mine.walks[0][mode]
-                if any(_goes_along(first, x) for x in others):
+                if any(_goes_along(first, x) or _goes_on(mine, mode, x) for x in others):
                     again = _again(mine)
                     return Fault("unwalked", again, again.places[0])
     return None
@@ -57,9 +57,10 @@ def _modes(loads: _Loads) -> Iterator[int]:
         return
     for mode, along in enumerate(first):
         tiles = -(-along.many // along.span)
-        rows = [[w[mode].start for w in row] for row in _rows(loads.walks, mode)]
-        if tiles < _FEW or any(len(starts) != tiles for starts in rows):
-            continue  # of a persistent kernel one row of tiles comes after the other
+        whole = [[w[mode].start for w in row] for row in _rows(loads.walks, mode)]
+        if tiles < _FEW or any(len(starts) % tiles for starts in whole):
+            continue  # of a persistent kernel one row of tiles comes after the other, or the same one again
+        rows = [starts[at : at + tiles] for starts in whole for at in range(0, len(starts), tiles)]
         if all(len(set(starts)) == tiles for starts in rows):
             continue
         known = all(isinstance(n, int) and n % along.span == 0 <= n < along.many for starts in rows for n in starts)
@@ -84,6 +85,21 @@ def _shape(walk: tuple[Along, ...]) -> list[tuple[int, str]]:
 def _goes_along(mine: Along, others: _Loads) -> bool:
     """Whether other loads, in as many steps, are of a tensor with the same mode."""
     return any(a.extent == mine.extent and a.span == mine.span for a in others.walks[0]) and mine.extent != ""
+
+
+def _goes_on(mine: _Loads, mode: int, others: _Loads) -> bool:
+    """Whether other loads go on, in as many steps as this mode has tiles, by tiles of the same size, and these stay: of
+    two tensors whose extents are named apart, as those of two operands of a product."""
+    along = mine.walks[0][mode]
+    tiles = -(-along.many // along.span)
+    for at in range(0, len(mine.walks), tiles):
+        if len(set(mine.walks[at : at + tiles])) != 1:
+            return False
+    for m, other in enumerate(others.walks[0]):
+        rows = [[w[m].start for w in others.walks[at : at + tiles]] for at in range(0, len(others.walks), tiles)]
+        if other.span == along.span and all(len(set(row)) == tiles for row in rows):
+            return True
+    return False
 
 
 def _again(loads: _Loads) -> Step:

@@ -29,7 +29,9 @@ _PARAMETERS = {  # of each function, in their order; and what it does
     "commit": ("arrive", ("mbar_ptr", "mask", "cta_group")),  # of tcgen05: once the products so far are there
 }
 _SECOND = {"init": "cnt", "expect": "bytes", "wait": "phase"}  # what else is noted of a step
-_EACH_THREAD = ("mbarrier_arrive", "mbarrier_arrive_and_expect_tx")  # arrives once, at a barrier of its own block
+_COPIED = "cp_async_mbarrier_arrive_noinc"  # once the thread's copies are done; counted as other arrivals
+# arrives once, at a barrier of its own block
+_EACH_THREAD = ("mbarrier_arrive", "mbarrier_arrive_and_expect_tx", _COPIED)
 _MEETS = (
     "arrive_and_wait",
     "arrive_and_wait_unaligned",
@@ -131,6 +133,8 @@ def _step(m: Machine, name: str, args: list[Value], kwargs: dict[str, Value], sp
     count = given.get("arrive_count", 1)
     times = count if type(count) is int else None
     own = given.get("peer_cta_rank_in_cluster") in (None, NONE)
+    if name == _COPIED:
+        m.recorder.copied_by_then(span)
     arrivals = 0 if name in _ADDS else times if own and name in _EACH_THREAD else None
     commits = None  # by its warp, of the run of a kernel
     if name == "commit":

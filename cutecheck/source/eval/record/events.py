@@ -20,7 +20,7 @@ from cutecheck.facts.core import (
     UNSEEN,
 )
 from cutecheck.facts.core import Call as CallFact
-from cutecheck.facts.replayed import REPLAY, Replay
+from cutecheck.facts.replayed import REPLAY, Replay, Step
 from cutecheck.model.ints import Condition, Int
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -161,6 +161,12 @@ class EventRecorder(InstructionRecorder):
         )
         keywords = keywords if commits is None else (*keywords, ("commits", commits))
         self._step_noted(kind, buffer, span, arguments, arrivals, keywords)
+
+    def copied_by_then(self, span: Span) -> None:
+        """What a thread copies by cp.async is there when the barrier that comes tells of it."""
+        replay = self.acts()
+        if replay is not None and self.frame is not None and replay.thread is not None:
+            replay.add(Step("call", span, self.frame.symbol, "cp_async_wait", 0))
 
     def _step_noted(
         self, kind: str, buffer: str, span: Span, arguments: tuple[Value, ...], arrivals: int | None = None,

@@ -115,7 +115,7 @@ class Holding(Running):
             function = _OF_DSL.get(function, function)
         if _FENCES.search(function) and function not in _COPIES:
             self.add(Step("call", span, where, FENCE))
-        if function in _COPIES and not self.by_source:
+        if function in _COPIES:
             given = [a.value if isinstance(a, Scalar) else a for a in args]
             numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
             self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
