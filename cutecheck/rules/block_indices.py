@@ -19,6 +19,7 @@ from cutecheck.rules.derive.tile_walks import (
     Product,
     alone,
     extent_of,
+    kept_by_all,
     moved,
     product_of,
     result_of,
@@ -79,7 +80,7 @@ class TileOfAnotherBlock(Rule):
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy, and of what TMA stores: each block index that says which tile is read says where it is stored,
+        that only copy, and of what TMA or threads that multiply store (these outside of loops): each block index that says which tile is read says where it is stored,
         and goes along the same extent there; the grid has its blocks along the axes of the indices that walk them.
         Each axis along which a launch has a run-time number of blocks that the kernel is given, too, is one whose index
         it asks for, where it asks for another. The only launch, of a grid that is known, has a block for each tile of
@@ -144,7 +145,9 @@ class TileOfAnotherBlock(Rule):
         result = result_stored(event, context) if event.kernel else None
         if result is not None:
             yield from self._compare(event, result, context)
-        lost = (moved(event, context) or stored_alike(event, context)) if event.kernel else None
+        lost = None
+        if event.kernel:
+            lost = moved(event, context) or stored_alike(event, context) or kept_by_all(event, context)
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()

@@ -70,6 +70,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "computed lacks it", "run pass by pass, nothing multiplies or reads this tile",
         "let the loop that reads go on until the last tile that is copied was read", "",
     ),
+    "blank": (
+        "`{name}` is a stage of its buffer to which nothing has been copied yet, as it has been to others: it is read "
+        "before it is filled", "run pass by pass, filled only later",
+        "read the stage that was filled for this pass", "filled later, here",
+    ),
     "twice": (
         "`{name}` holds tile {tile} of its buffer, which was multiplied with the same tile before, and summed up: the "
         "product counts twice", "run pass by pass, the same product again",

@@ -69,6 +69,7 @@ class StageNeverChanges(Replayed):
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
         A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum,
         but where its matrix has no other tile.
+        In kernels of the Python DSL no stage is read before anything has been copied there.
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
         none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
@@ -99,7 +100,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
+    kinds = ("blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -11,6 +11,7 @@ Kind = Literal[
     "early",
     "unseen",
     "overwritten",
+    "blank",
     "lost",
     "unused",
     "twice",

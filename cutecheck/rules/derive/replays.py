@@ -84,6 +84,8 @@ class _Run:
         self.in_parts = {  # buffers of which not all that is read is a step
             p.buffer for s in self.replay.steps if s.function == CHUNK for p in s.places if p.space == "smem"
         }
+        self.cleared: list[Key] = []  # bits that were given values without a copy
+        self.blank: dict[Key, tuple[Step, Place]] = {}  # stages that were read before anything was copied there
         self.trusts = True  # no function that is not walked may have done so
         self.crossing: dict[Key, list[Key]] = defaultdict(list)  # tensors that lie over parts of one another
         self.multiplied: dict[tuple[str, Root], set[tuple[str, int]]] = {}  # what tiles of a tensor are made of
@@ -100,6 +102,8 @@ class _Run:
                 self._product(step, at)
             elif step.kind == "element" and step.function in (BY_HAND, OF_TENSOR):
                 self.stored.append((_key(step.places[0]), step.function))
+            elif step.kind == "clear":
+                self.cleared += [_key(p) for p in step.places]
             elif step.kind == "element":
                 self.by_hand.update(p.buffer for p in step.places)
             elif step.kind == "unknown" and not step.places:
@@ -177,6 +181,8 @@ class _Run:
             return self.held.get((place.buffer, place.offset))
         self._torn(step, place)
         fill = self.now.get(_key(place))
+        if fill is None and step.span.is_python and not step.maybe:
+            self._read_blank(step, place)
         if fill is None or (step.function == CHUNK and not _may_meet(fill.wrote, place.touch)):
             return None
         parts = fill.parts.values()
@@ -195,6 +201,20 @@ class _Run:
         if step.function != CHUNK:
             fill.readers.add(place.source)
         return fill, (place.offset - min(fill.parts), place.view)
+
+    def _read_blank(self, step: Step, place: Place) -> None:
+        """A stage is read to which nothing has been copied yet, as it has been to others of its tensor.
+
+        One that nothing is ever copied to may be read ahead, and not used.
+        """
+        key = _key(place)
+        others = self.fills.get((place.buffer, place.root), [])
+        if place.bits == place.root or place.bits[1] <= place.bits[0] or place.root[1] <= place.root[0]:
+            return
+        if not others or any(_may_overlap(k, key) for k in self.cleared):
+            return
+        if not any(_overlap(f.key, key) for fills in self.fills.values() for f in fills):
+            self.blank.setdefault(key, (step, place))
 
     def _laid_over(self, of: Key) -> None:
         """Which other tensors lie over a part of this one, and go on outside of it, as this one does."""
@@ -239,6 +259,8 @@ class _Run:
             for gone in [k for k in self.now if _overlap(k, key)]:
                 del self.now[gone]
             self.now[key] = fill
+        if key in self.blank and not step.maybe:
+            self._note(Fault("blank", *self.blank.pop(key), step))
         origin = (what[0], what[1]) if what is not None and isinstance(what[0], str) else None
         group = self.committed if step.asynchronous else None
         fill.parts[target.offset] = (group, at, origin)

@@ -13,11 +13,12 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
+from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, symbols
-from cutecheck.rules.derive.guards import inner, same_in_all_blocks, same_threads_in_all_blocks
+from cutecheck.rules.derive.guards import inner, of_limits, same_in_all_blocks, same_threads_in_all_blocks
 from cutecheck.rules.derive.targets import atom_of_event, is_own
 from cutecheck.rules.derive.uses import uses_of
 from cutecheck.rules.derive.vectors import leaves
@@ -254,6 +255,45 @@ def stored_alike(event: Event, context: Context) -> tuple[TensorFact, str] | Non
     return None
 
 
+def kept_by_all(event: Event, context: Context) -> tuple[TensorFact, str] | None:
+    """A tile that threads store, in no loop, where all blocks along an index store theirs, which says what the kernel
+    loads: what is loaded so, and the index. Conditions leave out what is behind ends of matrices, and no block."""
+    if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or event.predicated:
+        return None
+    target = event.operands[1]
+    if is_own(event) or event.loops or not isinstance(target.offset, (int, Dyn)) or not _by_all(event):
+        return None
+    names = {v.name for v in as_expr(target.offset).variables()}
+    root = target.root_layout
+    modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
+    known = {v.name for mode in modes or () for n in mode if isinstance(n, Dyn) for v in as_expr(n).variables()}
+    if any("#" in n or PER_THREAD in n for n in names - known) or not any(n.startswith("blockIdx.") for n in names):
+        return None
+    mine = [e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch)]
+    copies = [e for e in mine if e.kind == "copy" and len(e.operands) > 1]
+    if not any(e.kind == "gemm" for e in mine) or any(c.operands[0].buffer == target.buffer for c in copies):
+        return None  # the others may add to it
+    for load in copies:
+        if load.operands[0].space != "gmem" or load.operands[1].space == "gmem" or not _by_all(load) or load.loops:
+            continue
+        by = _blocks_of(load.operands[0]) - names
+        again = (c.operands[1] for c in copies if c.operands[1].buffer == target.buffer)
+        if by and not any(_blocks_of(t) & by for t in again):
+            return load.operands[0], min(by)
+    return None
+
+
+def _by_all(event: Event) -> bool:
+    """Threads of all blocks come there, where ends of matrices are far away."""
+    return all(of_limits(g) or same_threads_in_all_blocks(g) for g in inner(event.guards))
+
+
+def _blocks_of(tensor: TensorFact) -> set[str]:
+    offset = tensor.offset
+    names = {v.name for v in as_expr(offset).variables()} if isinstance(offset, (int, Dyn)) else set[str]()
+    return {n for n in names if n.startswith("blockIdx.")}
+
+
 def _fills(copy: Event, event: Event, tensor: TensorFact) -> bool:
     to = copy.operands[1]
     if tensor.buffer is None or to.buffer != tensor.buffer or to.space != tensor.space:
@@ -367,6 +407,7 @@ __all__ = [
     "alone",
     "brought",
     "extent_of",
+    "kept_by_all",
     "moved",
     "product_of",
     "result_of",

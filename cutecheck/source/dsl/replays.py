@@ -20,7 +20,7 @@ from cutecheck.source.dsl.barriers import NAMED
 from cutecheck.source.dsl.values import NONE, RunTimeRange
 from cutecheck.source.eval import calls, ir
 from cutecheck.source.eval.one_run import Start, apart
-from cutecheck.source.eval.record.numbers import longer_loops
+from cutecheck.source.eval.record.numbers import longer_loops, shorter_loop
 from cutecheck.source.eval.record.past import GRID
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
@@ -36,6 +36,7 @@ _STEPS = 60_000  # of the evaluation, a kernel that is run pass by pass
 _WARP = 32
 _STEPS_OF_ROLE = 100_000  # of one thread of it
 _MOST = 4  # configurations of one kernel that are
+_MOST_SHORTENED = 2  # runs for loops that other numbers alone say the passes of
 _ENOUGH = 100_000  # steps of these together, after which no other is
 _ENOUGH_OF_OTHERS = 300_000  # ... but one of another class, or with another number of threads: its roles are others
 _LABELS = {"==": "eq", "<": "lt", "<=": "le"}
@@ -67,8 +68,15 @@ def replay(
     if running.long and not complete:
         fewer = _run(m, entry, decl, args, kwargs, span, FEWER)
         running, complete = fewer if fewer[1] or len(fewer[0].steps) > len(running.steps) else (running, complete)
-    cost = running.cost
-    more = longer_loops(running) if complete else {}
+    cost, few = running.cost, running.shorter
+    for _ in range(_MOST_SHORTENED if few and not complete else 0):
+        shorter, complete = _run(m, entry, decl, args, kwargs, span, AT_LEAST, few)
+        cost += shorter.cost
+        running = shorter if complete or len(shorter.steps) > len(running.steps) else running
+        if complete or not shorter.shorter:
+            break
+        few = {**few, **shorter.shorter}
+    more = longer_loops(running) if complete and not few else {}
     if more:
         longer, ended = _run(m, entry, decl, args, kwargs, span, running.least, more)
         cost += longer.cost
@@ -77,7 +85,7 @@ def replay(
     if running.steps:
         missed = running.slices.missed() if complete else ()
         scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
-        unset = m.recorder.set_later(symbol, (s for s in running.unset if scanned(s.span.path)))
+        unset = m.recorder.set_later(symbol, (s for s in running.never_set() if scanned(s.span.path)))
         m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed, tiles=unset), symbol, decl.span)
 
 
@@ -172,6 +180,7 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
     start, stop, step = (as_expr(x) for x in (loop.start, loop.stop, loop.step))
     if len(passes) > PASSES:
         run.long = True
+        run.shorter = shorter_loop(run, start, stop, len(passes))
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))
@@ -194,13 +203,17 @@ def compared(run: Replaying, op: str, a: Value, b: Value) -> bool | None:
 
 
 def written(m: Machine, t: Value, span: Span) -> None:
-    """Registers get values that are computed; of shared memory nothing is said here."""
+    """Registers get values that are computed, or shared memory does, which is then more than what is copied there."""
     run, recorder = m.recorder.acts(), m.recorder
     if run is None or recorder.frame is None or not isinstance(t, TensorVal):
         return
     if t.pointer is not None and t.space == "rmem":
         at = Place(t.name, span, "rmem", t.pointer.buffer, 0)
         run.add(Step("fill", span, recorder.frame.symbol, "fill", None, (at,)))
+    elif t.pointer is not None and t.space == "smem" and run.thread is None:
+        place = run.place(recorder.tensor_fact(t, span))
+        at = place or Place(t.name, span, "smem", t.pointer.buffer, 0, bits=(0, -1))
+        run.add(Step("clear", span, recorder.frame.symbol, "fill", None, (at,)))
 
 
 def loaded(m: Machine, t: TensorVal, coord: Any) -> Value:

@@ -79,7 +79,7 @@ class Describing:
     def _fact(self, v: Value, span: Span) -> object:
         """A value as facts hold it: model values, tensors, or Unknown."""
         if isinstance(v, TensorVal):
-            fact = self._tensor(v, span)
+            fact = self.tensor_fact(v, span)
             return replace(fact, name=v.name) if v.name else fact
         if isinstance(v, ValueType):
             v = v.value
@@ -103,7 +103,7 @@ class Describing:
         """A part of a tuple as facts hold it."""
         return self._fact(v, span) if isinstance(v, (*_NO_FACTS, tuple, CuteOp, EnumVal)) else v
 
-    def _tensor(self, v: TensorVal, span: Span) -> TensorFact:
+    def tensor_fact(self, v: TensorVal, span: Span) -> TensorFact:
         offset: Any = v.offset
         space: Space = v.space
         align = None

@@ -246,7 +246,7 @@ class EventRecorder(InstructionRecorder):
             self.takes_element(t, span)
         replay = self.acts()
         if replay is not None and self.frame is not None and space in ("smem", "rmem"):
-            replay.element(self._tensor(t, span), written, span, self.frame.symbol)
+            replay.element(self.tensor_fact(t, span), written, span, self.frame.symbol)
         if space == "smem" and replay is None and self.follows_elements():
             self.one_element(t, written, span)
 
@@ -255,7 +255,7 @@ class EventRecorder(InstructionRecorder):
         if self.frame is None or t.pointer is None:
             return
         replay = self.acts()
-        fact = replace(self._tensor(t, spans[0]), name=t.name)
+        fact = replace(self.tensor_fact(t, spans[0]), name=t.name)
         if replay is None:
             self.reads.setdefault(self.frame.kernel, Reads()).computed_with(fact, self.way(spans[0]), spans)
         elif not replay.under:
@@ -267,14 +267,14 @@ class EventRecorder(InstructionRecorder):
             return
         replay = self.acts()
         if replay is not None:
-            replay.accessed(self._tensor(t, span), written, span, self.frame.symbol)
+            replay.accessed(self.tensor_fact(t, span), written, span, self.frame.symbol)
             return
         where, bindings = self.frame.symbol, self.frame.bindings
         key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
         times, last = self._elements.get(key, (0, -1))
         if times == 0 or (last < self.held_at and times < TIMES):
             what = ELEMENT_STORED if written else ELEMENT_READ
-            self._of_elements((*key, times), what, span, (self._tensor(t, span),))
+            self._of_elements((*key, times), what, span, (self.tensor_fact(t, span),))
             self._elements[key] = times + 1, self.clock
             self.single_elements += 1
 
@@ -296,7 +296,7 @@ class EventRecorder(InstructionRecorder):
         spans = [a.value.span for a in node.args] if node is not None and node.span == c.span else []
         first = len(c.raw) - len(operands)
         facts = [
-            self._tensor(v, spans[first + i] if 0 <= first + i < len(spans) else c.span)
+            self.tensor_fact(v, spans[first + i] if 0 <= first + i < len(spans) else c.span)
             for i, v in enumerate(operands) if isinstance(v, TensorVal)
         ]  # fmt: skip
         if len(facts) != len(operands) or self._loops:
@@ -314,7 +314,7 @@ class EventRecorder(InstructionRecorder):
             self.filled(t, c.span)
         replay = self.acts()
         if replay is not None and self.frame is not None:
-            replay.overwritten(c.name, c.span, self.frame.symbol, [self._tensor(t, c.span) for t in tensors])
+            replay.overwritten(c.name, c.span, self.frame.symbol, [self.tensor_fact(t, c.span) for t in tensors])
 
     def replayed(self, fact: Replay, kernel: str, span: Span) -> None:
         """A kernel was run pass by pass; of several launches, one may take what another one leaves."""
@@ -353,7 +353,7 @@ class EventRecorder(InstructionRecorder):
             if isinstance(predicate, TensorVal):
                 named = self.call.args[-3:-2] if self.call is not None and self.call.span == c.span else ()
                 at = named[0].value.span if named else c.span
-                replay.asks(self._tensor(predicate, at), c.span, self.frame.symbol)
+                replay.asks(self.tensor_fact(predicate, at), c.span, self.frame.symbol)
             self._step(replay, kind, c, tiled, operands, predicate is not None, signals)
         if self.rehearsal:
             self.foreseen(operands[0 if kind == "gemm" and len(operands) > 3 else -1] if operands else None)
@@ -367,7 +367,7 @@ class EventRecorder(InstructionRecorder):
         for i, v in enumerate(operands):
             span = spans[first + i] if 0 <= first + i < len(spans) else c.span
             if isinstance(v, TensorVal):
-                facts.append(self._tensor(v, span))
+                facts.append(self.tensor_fact(v, span))
             else:
                 reason = reason or (
                     v if isinstance(v, Unknown) else Unknown(f"operand {i + 1} is not a tensor cutecheck follows", span)
@@ -397,7 +397,7 @@ class EventRecorder(InstructionRecorder):
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),
-            self._tensor(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
+            self.tensor_fact(predicate, c.span) if isinstance(predicate, TensorVal) else None, predicate is not None,
             self.frame.symbol, self.arch, len(self._loops), guards, threads, reason,
             tuple(self.hypotheses), self.clock, self._loops, block, self.frame.kernel,
             f"{self.frame.kernel}|{signals}" if signals else "",

@@ -27,6 +27,7 @@ _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
 _FEW_PASSES = 2
 _STAGES = 3  # of which a thread that waits for each once has not come round
+_SHORT = (12, 9, 8, 6)  # passes of a loop that has too many of them
 _RELATIONS = ("lt", "le", "eq", "ne")
 
 
@@ -104,6 +105,11 @@ def round_again(run: Replaying) -> Numbers:
         if len(now) == 2 and None not in now and now[1] - now[0] == seen:  # type: ignore[operator]
             numbers |= _scaled(run, ends or (), seen, 2 * seen + 1)
     return numbers
+
+
+def shorter_loop(run: Replaying, start: Expr, stop: Expr, passes: int) -> Numbers:
+    """Numbers at which a loop that has too many passes at those of the run has few: as many as rows, say."""
+    return next((found for n in _SHORT if (found := _scaled(run, (start, stop), passes, n))), {})
 
 
 def _scaled(run: Replaying, ends: tuple[Expr, ...], passes: int, wanted: int) -> Numbers:

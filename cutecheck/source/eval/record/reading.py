@@ -75,7 +75,7 @@ class ReadingRecorder(RecorderState):
         """All elements of a tensor are read, as a value."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
             reads = self.reads.setdefault(self.frame.kernel, Reads())
-            tensor = self._tensor(t, span)
+            tensor = self.tensor_fact(t, span)
             tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
             reads.valued(tensor, self.way(span), any(not g.host for g in self._guards))
             replay = self.acts()
@@ -117,7 +117,7 @@ class ReadingRecorder(RecorderState):
         reads = self.reads.setdefault(self.frame.kernel, Reads())
         if t.space == "rmem":
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
-            reads.last[t.pointer.buffer] = self.way(span), replace(self._tensor(t, span), name=name)
+            reads.last[t.pointer.buffer] = self.way(span), replace(self.tensor_fact(t, span), name=name)
 
     def is_dynamic(self, variable: str) -> bool:
         """Whether shared memory is an ``extern`` array, or its size is not known."""

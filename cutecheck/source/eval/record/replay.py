@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Frame
 
 
+_READS = ("made", "computes", "use")  # steps of registers that write nothing there
+
+
 class Replaying(Holding):
     """The run of one kernel: copies, products, and what else is done to tensors, as steps."""
 
@@ -169,9 +172,21 @@ class Replaying(Holding):
                 self.end()
             places = tuple(p for p in (place, Place("", span, "rmem", "", 0)) if p is not None)
             self.add(Step("copy", span, where, AS_VALUE, None, places, maybe=bool(self.under)))
-        if fact.space == "rmem" and not self.under and buffer not in {p.buffer for s in self.steps for p in s.places}:
+        if fact.space == "rmem" and buffer not in {p.buffer for s in self.steps for p in s.places}:
             at = Place(fact.name, span, "rmem", buffer, 0)
-            self.unset.append(Step("unwritten", span, where, AS_VALUE, None, (at,)))
+            self.unset.append(Step("unwritten", span, where, AS_VALUE, None, (at,), maybe=bool(self.under)))
+
+    def never_set(self) -> list[Step]:
+        """Reads of registers before anything has set them; of those under a condition, where all that ever writes them
+        is computed from them by the same statement: whichever comes first reads what nothing has set."""
+        found: list[Step] = []
+        for read in self.unset:
+            buffer = read.places[0].buffer
+            writes = [s for s in self.steps if any(p.buffer == buffer for p in s.places) and s.kind not in _READS]
+            by_itself = [w for w in writes if w.kind == "fill" and w.span.holds(read.span)]
+            if not read.maybe or (writes and len(by_itself) == len(writes)):
+                found.append(read)
+        return found
 
     def follows_elements(self) -> bool:
         """Whether single elements of shared memory that statements read and store are steps."""

@@ -93,6 +93,7 @@ class Running:
         self.least = least  # of run-time numbers
         self.passes = passes  # of one loop that are run
         self.long = False  # a loop has more of them
+        self.shorter: Numbers = {}  # numbers at which it has few, where one says how many
         self.slices = Slices(self)
         # layouts of tensors in shared memory, and their numbers
         self.views: dict[object, int] = {} if views is None else views
