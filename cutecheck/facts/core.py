@@ -79,6 +79,8 @@ class Loop:
 
     ``entered``: when, among events and calls; another instantiation enters it again. ``whole``: of threads that begin
     at indices of their own, all come to the first pass. ``step``: what each pass adds to its variable; 0: not known.
+    ``item``: the variable that is the same in all threads, which make as many passes, and begins with the least that it
+    may be.
     """
 
     span: Span
@@ -86,6 +88,7 @@ class Loop:
     entered: int = 0
     whole: bool = False
     step: int = 0
+    item: str = ""
 
 
 @record(frozen=True, slots=True)

@@ -140,7 +140,8 @@ def _alike(first: Access, then: Access) -> bool:
     if any(x.span == y.span and x.negated != y.negated for x in first.at.guards for y in then.at.guards):
         return False
     read, store = (then, first) if first.stored else (first, then)
-    return not any(x.trips is None for x in read.at.loops if x not in store.at.loops)  # which threads go through it?
+    # which threads go through it?
+    return not any(x.trips is None and not x.item for x in read.at.loops if x not in store.at.loops)
 
 
 def _starts_alike(a: TensorFact, b: TensorFact) -> bool:
@@ -242,6 +243,9 @@ def _ranges(threads: int, *accesses: Access) -> dict[str, range] | None:
             if lo != 0 or v.name in shared:
                 return None
             found[v.name] = range(1)
+            continue
+        if v.name not in shared and any(x.item == v.name for x in at.loops):
+            found[v.name] = range(lo, lo + 1)
             continue
         if v.name not in shared and not _counts(v, at):
             return None

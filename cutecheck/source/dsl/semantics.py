@@ -10,7 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import ints
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.basis import ScaledBasis, Underscore, X
-from cutecheck.model.expr import Domain
+from cutecheck.model.expr import Domain, atom_expr, bounds
 from cutecheck.model.ints import Condition, CuteError, Dyn, Rel, Sym, Undecided
 from cutecheck.source.dsl import (  # noqa: F401  (some register their functions only)
     barriers,
@@ -69,6 +69,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import Lost, changes, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.loops import iterate
+from cutecheck.source.eval.threads import varies
 from cutecheck.source.eval.undetermined import opposite, undetermined
 from cutecheck.source.eval.values import (
     Extern,
@@ -435,10 +436,28 @@ class DslDialect(Merging):
                 high = ints.known_value(iterable.stop)
             step = iterable.step if isinstance(iterable.step, int) and iterable.step > 0 else 1
             aligned = step if low is not None and low % step == 0 else 1
+            if functions.in_device_body(m) and isinstance(iterable.step, int) and _of_thread(iterable.start):
+                passed = m.fresh("iteration", Domain(0, None))  # as in C++: each thread begins at its own number
+                return iterable.start + iterable.step * passed
             name = node.target.ident if isinstance(node.target, ir.Name) else "i"
             domain = Domain(low, None if high is None else high - 1, aligned)
             return m.fresh(name, domain) if functions.in_device_body(m) else undetermined(m, name, domain)
         return None
+
+    def all_enter(self, iterable: Value) -> bool:
+        if not isinstance(iterable, RunTimeRange) or not _of_thread(iterable.start):
+            return False
+        stop, furthest = ints.known_value(iterable.stop), bounds(ints.as_expr(iterable.start))[1]
+        return stop is not None and furthest is not None and furthest < stop
+
+    def counts_all(self, iterable: Value, item: Value) -> str:
+        if not isinstance(iterable, RunTimeRange) or not isinstance(item, Dyn) or type(iterable.start) is not int:
+            return ""
+        limits = (iterable.stop, iterable.step)
+        if any(not isinstance(x, (int, Dyn)) or (isinstance(x, Dyn) and varies(x)) for x in limits):
+            return ""
+        names = [v.name for v in item.expr.variables()]
+        return names[0] if len(names) == 1 and item.expr == atom_expr(next(iter(item.expr.variables()))) else ""
 
     def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
         return unrolled.passes(m, iterable, node) if functions.in_device_body(m) else None
@@ -485,6 +504,10 @@ class DslDialect(Merging):
 
 
 __all__ = ["DslDialect"]
+
+
+def _of_thread(start: Value) -> bool:
+    return isinstance(start, Dyn) and any(v.name.startswith("threadIdx.") for v in start.expr.variables())
 
 
 def _looked_at(fn: Value, args: list[Value], kwargs: dict[str, Value]) -> list[TensorVal]:

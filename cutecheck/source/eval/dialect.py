@@ -104,6 +104,14 @@ class Hooks:
         """The item of a loop that is walked once for all its iterations."""
         return None
 
+    def all_enter(self, iterable: Value) -> bool:
+        """Whether all threads, which begin at numbers of their own, come to the first pass of a loop."""
+        return False
+
+    def counts_all(self, iterable: Value, item: Value) -> str:
+        """The variable that an item of a loop is, if all threads have the same ones; else nothing."""
+        return ""
+
     def passes(self, m: Machine, iterable: Value, node: ir.Loop, env: Env) -> list[Value] | None:
         """The items of a run-time loop that is written out: its body is walked for each, one after the other."""
         return None

@@ -272,9 +272,11 @@ class RecorderState(Describing):
                 replay.under.pop()
 
     @contextmanager
-    def looping(self, span: Span, trips: int | None = None, whole: bool = False, step: int = 0) -> Iterator[None]:
+    def looping(
+        self, span: Span, trips: int | None = None, whole: bool = False, step: int = 0, item: str = ""
+    ) -> Iterator[None]:
         """Inside a loop that is walked once, as :class:`Loop` says; ``trips``: how often its body runs at most."""
-        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole, step))
+        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole, step, item))
         try:
             yield
         finally:

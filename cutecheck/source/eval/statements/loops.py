@@ -247,7 +247,8 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            with m.recorder.looping(loop.span, trips, loop.whole, loop.step) if around else nullcontext():
+            around_it = m.recorder.looping(loop.span, trips, loop.whole, loop.step, loop.item)
+            with around_it if around else nullcontext():
                 iteration()
     leave(m, loop)
 
@@ -293,6 +294,8 @@ def _foreach(m: Machine, node: ir.Loop, env: Env) -> Done:
             return _written_out(m, node, env, loop, passes)
         item = m.dialect.loop_item(m, iterable, node, env)
         item = m.recorder.loop_item(m, node, env) if item is None else item
+        loop.whole = m.dialect.all_enter(iterable)
+        loop.item = m.dialect.counts_all(iterable, item)
         if node.target is not None:
             bound = isinstance(item, (Scalar, Unknown)) or leaks.points(item)
             stands = m.dialect.by_value and bound and _refers(m, node, env, True)

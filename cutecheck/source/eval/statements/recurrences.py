@@ -73,6 +73,7 @@ class Recurrence:
     ends: bool = False  # after any iteration: the last rehearsal showed that there is no other
     whole: bool = False  # all threads that come to the loop come to its first iteration
     step: int = 0  # what an iteration adds to its induction variable; 0: it has none
+    item: str = ""  # the variable that is the same in all threads, which make as many iterations
 
     def leave(self, wrote: Written, goes_on: bool, varying: bool) -> None:
         """One branch of a condition ends the iteration (``goes_on``) or the loop."""
