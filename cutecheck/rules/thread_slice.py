@@ -7,7 +7,9 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import size
-from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
+from cutecheck.model.expr import bounds
+from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, as_expr, known_value
+from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
@@ -29,6 +31,7 @@ _EXAMPLE = """
         }
         """
 _OF_A_WARP = 32
+_OF_A_WARPGROUP = 128
 
 
 class SliceOfOneThread(Rule):
@@ -37,7 +40,8 @@ class SliceOfOneThread(Rule):
     What it checks
         Copies that all threads run, of a part that a tiled copy or MMA of several threads gave a constant thread
         (``get_slice(0)``), and ``axpby`` to one; and slices that a TiledCopy does not have (``get_slice(threadIdx.x)``
-        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it.
+        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it. Of an MMA
+        of several warpgroups no slice is one of the second or a later one (``get_slice(threadIdx.x / 128)``).
 
     Why
         The shapes of all slices are the same, so it compiles. All threads store to the same elements, of which one
@@ -74,11 +78,35 @@ class SliceOfOneThread(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         threads = None if event.threads is None else known_value(event.threads)
         atom = atom_of(event.tiled)
+        if event.kind == "gemm" and event.kernel and threads is not None:
+            yield from self._one_warpgroup(event, threads)
         if event.kind != "copy" or not event.kernel or threads is None or threads < 2:
             return
         if atom is None or not ("TMA" in atom.op or "BULK" in atom.op):
             yield from self._found(event, event.operands, threads)
             yield from self._past(event)
+
+    def _one_warpgroup(self, event: Event, threads: int) -> Iterable[Finding]:
+        """A product of several warpgroups of which each takes a slice of the first one."""
+        for tensor in event.operands[-3:-1] if len(event.operands) > 2 else ():
+            many = _warpgroups(tensor.source)
+            if many < 2 or tensor.thread is None or threads < many * _OF_A_WARPGROUP:
+                continue
+            index = as_expr(tensor.thread)
+            _, last = bounds(index)
+            if last is None or last >= _OF_A_WARPGROUP or any(v.name != THREAD for v in index.variables()):
+                continue
+            yield self.finding(
+                event.span,
+                f"`{tensor.name}` is a part of the first of the {many} warpgroups that the TiledMMA divides its tile "
+                f"among, whichever thread asks: the slices are {index}, and the parts of the others are never computed",
+                label=f"slices 0 .. {last} of 0 .. {many * _OF_A_WARPGROUP - 1}",
+                help="take the slice of threadIdx.x, or of the first thread of the warpgroup (128 times its number)",
+                related=[Related(tensor.span, f"part of {tensor.tile_layout or tensor.layout}")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+            return
 
     def _past(self, event: Event) -> Iterable[Finding]:
         past = past_the_last(event) if inner(event.guards) else None  # of all threads the block's size says it
@@ -121,6 +149,17 @@ class SliceOfOneThread(Rule):
                 arch=at.arch,
             )
             return
+
+
+def _warpgroups(source: object) -> int:
+    """How many warpgroups divide the tile of an MMA of warpgroups among them."""
+    if not isinstance(source, TiledMMA):
+        return 0
+    try:
+        atom, count = known_value(size(source.atom.thr_id)), known_value(size(source.thr_layout_vmnk))
+    except (CuteError, NotModelledError, UndecidedError, AttributeError):
+        return 0
+    return 0 if atom != _OF_A_WARPGROUP or count is None else count // _OF_A_WARPGROUP
 
 
 def _of_several(source: object) -> bool:

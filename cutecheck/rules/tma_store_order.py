@@ -84,7 +84,7 @@ class TmaStoreNotOrdered(Replayed):
         PTX ISA, fence.proxy.async, cp.async.bulk.commit_group; cute/arch/copy_sm90_tma.hpp
     """
 
-    kinds = ("undrained", "unflushed")
+    kinds = ("undrained", "unflushed", "left open")
     code = "CUT216"
     name = "tma-store-not-ordered"
     family = "epilogue"

@@ -12,6 +12,7 @@ Kind = Literal[
     "unseen",
     "overwritten",
     "blank",
+    "left open",
     "lost",
     "unused",
     "twice",

@@ -148,6 +148,12 @@ class Memory:
         if step.function in _WAITS:
             self.wait(me, clock, left, self.copies)
 
+    def left_open(self, me: int) -> Access | None:
+        """The last TMA store of a thread that has not waited for it, as it ends."""
+        mine = self.stores[me] if me in self.stores else Stores()
+        late = [a for group in (*mine.groups, mine.open) for a in group if a.over is None]
+        return late[-1] if late else None
+
     def commit(self, me: int, queues: dict[int, Stores] | None = None) -> None:
         """The stores of a thread so far are a group, or what it has done of another kind."""
         mine = (self.stores if queues is None else queues)[me]

@@ -122,12 +122,20 @@ class _Block:
             elif not moved and not self._pass() and not self._met():
                 if all(w.at == len(w.thread.steps) for w in self.workers):
                     self._count()
+                    self._left_open()
                     if not self.faults and not self.partial:
                         counted = self.sure and self.counted and not self._others_come()
                         late = under_way(self.loads, self.workers) if counted else None
                         self.faults += [f for f in (not_walked(threads), late) if f is not None]
                 self._never_opens()
                 return self.faults
+
+    def _left_open(self) -> None:
+        """Threads of the Python DSL that end while TMA may still read what they have it store."""
+        for i, w in enumerate(self.workers):
+            store = self.memory.left_open(i) if self.sure and w.thread.complete else None
+            if store is not None and store.step.span.is_python and not store.step.maybe:
+                self._note("left open", store.step, store.place, None, 0)
 
     def _warps(self) -> bool:
         """Nobody goes on: lanes that came to ``__syncwarp()`` do, first those of warps of which all came there."""
