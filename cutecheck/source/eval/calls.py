@@ -63,9 +63,9 @@ from cutecheck.source.eval.values import (
 )
 
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
-# a producer that acquires a stage of a pipeline waits for who read it last
+# a producer that acquires a stage of a pipeline waits for who read it last; the DSL's module `cpasync` is no barrier
 _SYNCHRONISES = re.compile(
-    r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
+    r"(?<!\bcpa)sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
     r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
     re.IGNORECASE,
 )
