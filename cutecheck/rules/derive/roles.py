@@ -86,9 +86,10 @@ class _Block:
         self.together = True
         self._pair()
         self.waited: dict[Barrier, int] = {}  # phases of a barrier that some thread has waited for
+        self.open = self._open_to_others()
         if self.sure and self.counted and not self._others_come():
             for at, count in counts(threads).items():
-                self.gates[at].count = count
+                self.gates[at].count = count if at[0] not in self.open else 0
 
     def _pair(self) -> None:
         """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""
@@ -125,7 +126,8 @@ class _Block:
                     self._left_open()
                     if not self.faults and not self.partial:
                         counted = self.sure and self.counted and not self._others_come()
-                        late = under_way(self.loads, self.workers) if counted else None
+                        own = [load for load in self.loads if load[0][0] not in self.open]
+                        late = under_way(own, self.workers) if counted else None
                         self.faults += [f for f in (not_walked(threads), late) if f is not None]
                 self._never_opens()
                 return self.faults
@@ -313,6 +315,8 @@ class _Block:
         steps = [w.thread.steps[w.at] for w in here]
         waits = [s for s in steps if s.kind == "barrier"] if self.sure and not self._others_come() else []
         fed = {at[0] for at, who in self.comers.items() if who}
+        if any(gate_of(s)[0] in self.open for s in waits):
+            return  # others may hold back who waits there
         if any(gate_of(s)[0] not in fed and self._of_pipeline(gate_of(s)) for s in waits):
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
@@ -349,9 +353,15 @@ class _Block:
         Not those of a cluster whose threads all arrive at barriers of their own block, and only wait for each other.
         """
         every = [s for w in self.workers for s in w.thread.steps]
-        arrivals = [s for s in every if s.kind == "barrier" and s.function in ("arrive", "expect")]
         meet = any("cluster" in s.function or "MULTICAST" in s.function for s in every)
-        return any(map(is_unseen, every)) or (meet and any(s.arrives is None for s in arrivals))
+        return any(map(is_unseen, every)) or (meet and any(not s.span.is_python for s in every if _is_vague(s)))
+
+    def _open_to_others(self) -> set[str]:
+        """Barriers, by their arrays, at which other blocks of a cluster may arrive, of the Python DSL: where this one
+        arrives at theirs, or it is not known how often it does."""
+        every = [s for w in self.workers for s in w.thread.steps]
+        meet = any("cluster" in s.function or "MULTICAST" in s.function for s in every)
+        return {s.places[0].buffer for s in every if _is_vague(s) and s.places} if meet else set()
 
     def _at_barrier(self, me: int, w: Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)
@@ -491,6 +501,11 @@ class _Block:
     def _note(self, kind: Kind, step: Step, place: Place, other: Step | None, tile: int) -> None:
         if not any((f.kind, f.step.span) == (kind, step.span) for f in self.faults):
             self.faults.append(Fault(kind, step, place, other, tile))
+
+
+def _is_vague(step: Step) -> bool:
+    """An arrival of which it is not known how often it is one at a barrier of this block."""
+    return step.kind == "barrier" and step.function in ("arrive", "expect") and step.arrives is None
 
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
