@@ -27,6 +27,11 @@ if TYPE_CHECKING:
 _READS = ("made", "computes", "use")  # steps of registers that write nothing there
 
 
+def _written(step: Step) -> tuple[Place, ...]:
+    """What a step may write of its operands."""
+    return () if step.kind in _READS else step.places[1:] if step.kind == "copy" else step.places
+
+
 class Replaying(Holding):
     """The run of one kernel: copies, products, and what else is done to tensors, as steps."""
 
@@ -182,7 +187,7 @@ class Replaying(Holding):
         found: list[Step] = []
         for read in self.unset:
             buffer = read.places[0].buffer
-            writes = [s for s in self.steps if any(p.buffer == buffer for p in s.places) and s.kind not in _READS]
+            writes = [s for s in self.steps if any(p.buffer == buffer for p in _written(s))]
             by_itself = [w for w in writes if w.kind == "fill" and w.span.holds(read.span)]
             if not read.maybe or (writes and len(by_itself) == len(writes)):
                 found.append(read)
