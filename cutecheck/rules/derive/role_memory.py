@@ -2,7 +2,8 @@
 
 An access counts for all of the tensor's stage that the hardware reads or writes at once: the operands of an MMA that
 all warps read, and what TMA loads and stores. A TMA store reads until its thread has waited for its group. Of the
-operand that each warp reads its own rows of (``rows``), those of other warpgroups are asked where these read it, too.
+operand that each warp reads its own rows of (``rows``), those of other warpgroups are asked where these read it, too;
+where each warpgroup has a part of its own (``part``), threads that multiply nothing.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from cutecheck.facts.replayed import Place, Step, Thread
 from cutecheck.facts.span import Span
 
 Clock = dict[object, int]
-How = Literal["threads", "load", "mma", "rows", "drain"]
-_MMA = ("mma", "rows")
+How = Literal["threads", "load", "mma", "rows", "part", "drain"]
+_MMA = ("mma", "rows", "part")
 _Identity = tuple[str, int, int]  # a variable, where a tensor starts in it, and by which layout
 
 
@@ -46,6 +47,7 @@ class Access:
     since: int = 0
     warp: int = 0
     copied: bool = False  # by cp.async, by a thread that waits for it
+    multiplies: bool = False  # of a thread that has MMAs read shared memory
 
 
 @dataclass(slots=True)
@@ -74,6 +76,7 @@ class Memory:
         self.copies: dict[int, Stores] = defaultdict(Stores)  # by cp.async
         self.tellers: set[int] = set()  # threads that arrive at some barrier
         self.products: dict[int, Stores] = defaultdict(Stores)  # WGMMAs, of threads that wait for their groups
+        self.multiplying: set[int] = set()
         self.writes: dict[int, dict[Span, list[Place]]] = {}  # to shared memory, that each thread makes
 
     def used(self, me: int, clock: Clock, step: Step, place: Place, how: How, written: bool,
@@ -87,7 +90,8 @@ class Memory:
         copied = how == "threads" and written and step.asynchronous and me in self.copies
         running = how in _MMA and me in self.products
         over = None if how == "drain" or copied or running else when
-        now = Access(of, bits, me, over, step, place, how, written, phase, when, warp, copied)
+        multiplies = me in self.multiplying
+        now = Access(of, bits, me, over, step, place, how, written, phase, when, warp, copied, multiplies)
         if copied or running:
             (self.copies if copied else self.products)[me].open.append(now)
         known = self.last[of[0]]
@@ -122,6 +126,8 @@ class Memory:
             self.writes[me][s.span].append(s.places[1])
         if waits:
             self.products[me] = Stores()
+        if any(s.kind == "gemm" for s in steps):
+            self.multiplying.add(me)
 
     def _unseen(self, a: Access, now: Access, clock: Clock) -> bool:
         """Whether a thread reads, as it lies there, what others have copied, and it never does, and knows not of it."""
@@ -225,6 +231,8 @@ def _wrong(a: Access, now: Access, clock: Clock) -> bool:
 
 def _apart(a: Access, now: Access) -> bool:
     """Whether other warps than the reader's write an operand; of its rows, warps of another warpgroup."""
-    if "rows" in (a.how, now.how):
+    if "part" in (a.how, now.how) and any(x.how == "threads" and x.multiplies for x in (a, now)):
+        return False
+    if {"rows", "part"} & {a.how, now.how}:
         return a.warp // _WARPS != now.warp // _WARPS
     return a.warp != now.warp

@@ -75,7 +75,7 @@ def kind_of(earlier: How, now: How, written: bool) -> Kind:
         return "unseen"
     if earlier == "drain":
         return "undrained"
-    if now in ("mma", "rows"):
+    if now in ("mma", "rows", "part"):
         return "unsettled"
     return "unstored" if now == "drain" else "undue" if earlier == "load" else "overlaid"
 

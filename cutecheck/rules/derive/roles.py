@@ -233,7 +233,9 @@ class _Block:
             used = step.places[-3:-1] if step.function == "umma" else step.places[-2:-1]
             uses = [(p, "mma", False) for p in used if step.asynchronous]
             rows = step.places[-3:-2]
-            uses += [(p, "rows", False) for p in rows if (step.span, p.bits, p.whole) in self.shared_rows]
+            shared = [(step.span, p.bits, p.whole) in self.shared_rows for p in rows]
+            by_source = step.span.is_python  # whose steps of threads are all seen
+            uses += [(p, "rows" if s else "part", False) for p, s in zip(rows, shared, strict=True) if s or by_source]
         elif step.kind == "copy":
             uses = [(p, "threads", i == 1) for i, p in enumerate(step.places[:2])]
         elif step.kind == "load":
