@@ -8,9 +8,10 @@ from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.findings import Finding, Related
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, var
-from cutecheck.model.ints import Condition, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import THREAD, Holds
+from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.coordinates import open_limits
@@ -83,7 +84,7 @@ class BlockTooLarge(Rule):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         atom = atom_of(event.tiled)
-        needed = threads_of(event.tiled)
+        needed = threads_of(event.tiled) or _of_parts(event)
         if event.kind != "copy" or atom is None or needed is None or event.threads is None:
             return
         if (
@@ -120,6 +121,12 @@ class BlockTooLarge(Rule):
                     arch=event.arch,
                 )
             return
+
+
+def _of_parts(event: Event) -> Int | None:
+    """Threads of the tiled copy that an atom's operands are parts by: ``cute.copy(atom, ...)`` of the Python DSL."""
+    found = {threads_of(t.source) for t in event.operands[:2] if isinstance(t.source, TiledCopy)}
+    return next(iter(found)) if len(found) == 1 else None
 
 
 def stray_thread(tensor: TensorFact, want: int, have: int) -> int | None:

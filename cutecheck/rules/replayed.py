@@ -127,7 +127,7 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "copied over it here",
     ),
     "overlaid": (
-        "`{name}` is written where another tensor lies that other warps may still use: nothing tells this thread that "
+        "`{name}` is written where other warps may still use what lies there: nothing tells this thread that "
         "they are done with it", "the block's threads run side by side, nothing holds this one back",
         "let the threads that use it come to a barrier before (NamedBarrier::sync, __syncthreads)", "used here",
     ),

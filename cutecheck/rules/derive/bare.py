@@ -6,7 +6,7 @@ from typing import cast
 
 from cutecheck.facts import Event, Predicate, TensorFact
 from cutecheck.model import expr as ex
-from cutecheck.model.ints import as_expr
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import block_modes, bounded_mode, guarded, left_of, loop_modes, predicates_of
@@ -26,6 +26,8 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
         theirs = {(g.span, g.negated) for g in inner(other.guards)}
         pairs = [(t, u) for t in event.operands[:2] for u in other.operands[:2] if _alike(t, u)]
         twins = [u for u in other.operands[:2] if _same_tile(event, u)] if conditions <= theirs else []
+        if conditions <= theirs and any(_asks_of(event, ps, context) for ps in predicates_of(other, context)):
+            return event.operands[1], other
         asked = [p for predicates in predicates_of(other, context) for p in predicates] if pairs or twins else []
         if not asked or not all(p.bounds for p in asked):
             continue
@@ -78,6 +80,29 @@ def _ends(event: Event, tensor: TensorFact, asked: list[Predicate], context: Con
         ):
             return False
     return True
+
+
+def _asks_of(event: Event, asked: list[Predicate], context: Context) -> bool:
+    """The predicate of a load compares with the extents of the matrix whose tile is stored, at the same coordinates."""
+    stored = event.operands[1] if len(event.operands) > 1 else None
+    part = guarded(stored) if stored is not None and stored.space == "gmem" else None
+    if part is None or stored is None or not asked or not all(p.complete and p.bounds for p in asked):
+        return False
+    names = {v.name for e in part.extents if isinstance(e, Dyn) for v in as_expr(e).variables()}
+    for bound in (b for p in asked for b in p.bounds):
+        mode = bounded_mode(bound.value, bound.coordinates)
+        limit = {v.name for v in as_expr(bound.limit).variables()}
+        if mode is None or mode >= len(part.extents) or not limit or not limit <= names:
+            return False
+        walked = ex.Expr(tuple(t for t in as_expr(bound.value).terms if _of_block(ex.Expr((t,)))))
+        there = set(part.offset.terms)
+        if not walked.terms or not set(ex.mul(walked, as_expr(part.strides[mode])).terms) <= there:
+            return False
+    return _ends(event, stored, asked, context)
+
+
+def _of_block(e: ex.Expr) -> bool:
+    return any(v.name.startswith("blockIdx.") for v in e.variables())
 
 
 def _same_rows(
