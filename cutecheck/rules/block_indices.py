@@ -80,13 +80,13 @@ class TileOfAnotherBlock(Rule):
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
         large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy, and of what TMA or threads that multiply store (these outside of loops): each block index that says which tile is read says where it is stored,
-        and goes along the same extent there; the grid has its blocks along the axes of the indices that walk them.
-        Each axis along which a launch has a run-time number of blocks that the kernel is given, too, is one whose index
-        it asks for, where it asks for another. The only launch, of a grid that is known, has a block for each tile of
-        what a copy stores; where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of
-        the tile, the grid does not round their number down. A head, or a matrix of a batch, that operands with the same
-        mode are taken at is the same of all of them.
+        that only copy, and of what TMA stores, or threads of kernels that multiply (outside of loops): each block index
+        that says which tile is read says where it is stored, and goes along the same extent there; the grid has its
+        blocks along the axes of the indices that walk them. Each axis along which a launch has a run-time number of
+        blocks that the kernel is given, too, is one whose index it asks for, where it asks for another. The only
+        launch, of a grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile
+        only as far as the mode goes, which nothing says is a multiple of the tile, the grid does not round their number
+        down. A head, or a matrix of a batch, that operands with the same mode are taken at is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives

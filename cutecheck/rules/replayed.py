@@ -142,8 +142,8 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "tma_store_wait<0>() by the thread that stores, then a barrier, before it is written again", "stored here",
     ),
     "left open": (
-        "TMA stores `{name}`, and its thread ends without a wait for all of its stores: the block's shared memory may be "
-        "another's before it has been read", "run pass by pass, not waited for at the end",
+        "TMA stores `{name}`, and its thread ends without a wait for all of its stores: the block's shared memory may "
+        "be another's before it has been read", "run pass by pass, not waited for at the end",
         "wait for all stores behind the last one (producer_tail(), cp_async_bulk_wait_group(0))", "",
     ),
     "unstored": (

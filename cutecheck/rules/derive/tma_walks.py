@@ -99,6 +99,8 @@ def _goes_on(mine: _Loads, mode: int, others: _Loads) -> bool:
         rows = [[w[m].start for w in others.walks[at : at + tiles]] for at in range(0, len(others.walks), tiles)]
         if other.span == along.span and all(len(set(row)) == tiles for row in rows):
             return True
+        if (other.span, other.many) == (along.span, along.many) and all(len(set(row)) == 1 for row in rows):
+            return True  # neither goes on
     return False
 
 

@@ -127,7 +127,7 @@ class History:
         self.handing: frozenset[str] = frozenset()  # functions that other units define, whose calls they ask for
         self.met: set[int] = set()  # calls of these that were noted, by ``id``
         self.unsure: set[str] = set()  # functions of them of which a call was met that is not known
-        self.ways: dict[int, set[tuple[int, object]]] = {}  # threads and classes that kernels were run with, by ``id``
+        self.ways: dict[int, set[tuple[object, ...]]] = {}  # threads and classes that kernels were run with, by ``id``
         self.replayed: dict[
             int, tuple[int, int]
         ] = {}  # kernels run pass by pass, by ``id``: how often, and in how many steps

@@ -11,7 +11,6 @@ from cutecheck.engine.run import check, inputs
 from cutecheck.tests.rules.test_dsl_roles import KERNEL, LAST
 
 SHARED = (
-    ('(one, None, None)', '(one, None, None)'),
     ("tma_b, mB = cpasync.make_tiled_tma_atom(load, b, cute.slice_(sB, one), (128, 64))",
      "tma_b, mB = cpasync.make_tiled_tma_atom(\n            cpasync.CopyBulkTensorTileG2SMulticastOp(), b, "
      "cute.slice_(sB, one), (128, 64), num_multicast=2\n        )"),
@@ -25,7 +24,7 @@ SHARED = (
      "        mask = MASK\n"
      "        tBs, tBg = cpasync.tma_partition(tma_b, rank, cute.make_layout(2),"),
     ("tBs[None, fill.index], tma_bar_ptr=bar)", "tBs[None, fill.index], tma_bar_ptr=bar, mcast_mask=mask)"),
-)[1:]  # fmt: skip
+)  # fmt: skip
 IMAGE = "cute.make_layout_image_mask(cute.make_layout((2, 1, 1)), (rank, 0, 0), mode=0)"
 MADE = "cpasync.create_tma_multicast_mask(cute.make_layout((1, 2, 1, 1)), (0, rank, 0, 0), mcast_mode=1)"
 COUNTED = "pipeline.Agent.Thread, 8)"
@@ -115,7 +114,8 @@ def test_stores_that_are_left_open(tmp_path: Path) -> None:
 
 
 BIAS = (
-    ("            sC: cute", "            bias: cute.struct.Align[cute.struct.MemRange[Float16, 128], 16]\n            sC: cute"),
+    ("            sC: cute",
+     "            bias: cute.struct.Align[cute.struct.MemRange[Float16, 128], 16]\n            sC: cute"),
     ("            full = pipeline",
      "            sF = storage.bias.get_tensor(cute.make_layout(128))\n"
      "            g2s = cute.make_copy_atom(cpasync.CopyG2SOp(), Float16, num_bits_per_copy=64)\n"
@@ -133,7 +133,6 @@ BIAS = (
     ("lC: cute.ComposedLayout):", "lC: cute.ComposedLayout, bias: cute.Tensor):"),
     ("c: cute.Tensor, blocks: Int32", "c: cute.Tensor, bias: cute.Tensor, blocks: Int32"),
     ("tensor(M, 128), Int32", "tensor(M, 128), tensor(128), Int32"),
-    ("out.store(values[None, half, None].load().to(Float16))", "out.store(values[None, half, None].load().to(Float16))"),
 )  # fmt: skip
 MEETS = "            self.stored.arrive_and_wait()\n            rF"
 WAITS = "                cute.arch.cp_async_wait_group(0)\n"
@@ -148,8 +147,6 @@ def test_what_one_warp_copies_the_others_read_after_a_barrier(tmp_path: Path) ->
 
 def test_a_tile_that_stays_while_the_other_operand_goes_on(tmp_path: Path) -> None:
     """Along K, that has another name in each of the two."""
-    own = _with(
-        KERNEL, ("tensor(128, K)", "tensor(128, L)"), ("K, M = ", "L = cute.sym_int(divisibility=64)\nK, M = ")
-    )
+    own = _with(KERNEL, ("tensor(128, K)", "tensor(128, L)"), ("K, M = ", "L = cute.sym_int(divisibility=64)\nK, M = "))
     assert _found(tmp_path, own) == []
     assert ("CUT218", "kernel.py") in _found(tmp_path, _with(own, ("tAg[None, tile, k]", "tAg[None, tile, 0]")))
