@@ -30,6 +30,7 @@ _ROW = 16  # bytes
 _NAMED = "mbarrier.named"
 _COUNTER = "iteration#"  # what counts the passes of a loop that has a counter of its own
 _HOLDS_NONE = ("mbarrier.init", "mbarrier.escapes")
+_LANES = re.compile(r"shuffle_sync|redux_sync|vote_|match_|sync_warp")
 _AND = re.compile(r"\band\b|&&")
 _COMPARES = re.compile(r"[<>]=?|[=!]=")
 _OTHER = re.compile(r"\b(?:or|not|if|is|in)\b|[|^?!&]")
@@ -314,7 +315,7 @@ def _kernels(context: Context) -> dict[tuple[str, str], _Kernel]:
                 root, offset = access.tensor.root_layout, access.tensor.offset
                 if isinstance(root, Layout | None) and not isinstance(offset, (Unknown, tuple)):
                     _kept(kernel, access)
-            elif _is(call, UNSEEN) or (_is(call, BARRIER) and call.function not in _HOLDS_NONE):
+            elif _is(call, UNSEEN) or (_is(call, BARRIER) and not _of_lanes(call)):
                 kernel.held.append(call.order)
                 if call.function != _NAMED:  # it is among the barriers
                     kernel.blurred.update(call.loops)
@@ -331,6 +332,11 @@ def _kernels(context: Context) -> dict[tuple[str, str], _Kernel]:
                 accesses.sort(key=lambda access: access.order)
         context.memo["elements"] = found
     return cast("dict[tuple[str, str], _Kernel]", context.memo["elements"])
+
+
+def _of_lanes(call: Call) -> bool:
+    """What holds no other warps back: a shuffle has `sync` in its name."""
+    return call.function in _HOLDS_NONE or (call.span.is_python and bool(_LANES.search(call.function)))
 
 
 def _is(call: Call, reason: str) -> bool:
