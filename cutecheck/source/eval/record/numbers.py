@@ -20,6 +20,7 @@ Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other n
 
 _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
 _MOST = 1024  # of numbers that are tried
+_WIDEST = 1 << 15  # ... where none of these will do
 _OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more
 _TILES = 1 << 24  # as many as are looked for
 _AXES = "xyz"
@@ -220,7 +221,10 @@ def _number(
     best: tuple[int, int] | None = None
     found = None
     wide = (n for n in range(-(-16 // step) * step, _MOST + 1, max(step, 8) if max(step, 8) % step == 0 else step))
-    for n in (*range(step, 2 * max(targets) + 1, step), *wide):
+    coarse = lcm(_MOST, step)  # of rows that are read in chunks
+    for n in (*range(step, 2 * max(targets) + 1, step), *wide, *range(coarse, _WIDEST + 1, coarse)):
+        if found is not None and n > _MOST:
+            break
         if (lo is not None and n < lo) or (hi is not None and n > hi) or (v.domain.values and n not in v.domain.values):
             continue
         got = value(side, numbers | _of_buffer(v.name, n, side))
