@@ -102,7 +102,7 @@ class _Run:
                 self._product(step, at)
             elif step.kind == "element" and step.function in (BY_HAND, OF_TENSOR):
                 self.stored.append((_key(step.places[0]), step.function))
-            elif step.kind == "clear":
+            elif step.kind == "cleared":
                 self.cleared += [_key(p) for p in step.places]
             elif step.kind == "element":
                 self.by_hand.update(p.buffer for p in step.places)

@@ -213,7 +213,7 @@ def written(m: Machine, t: Value, span: Span) -> None:
     elif t.pointer is not None and t.space == "smem" and run.thread is None:
         place = run.place(recorder.tensor_fact(t, span))
         at = place or Place(t.name, span, "smem", t.pointer.buffer, 0, bits=(0, -1))
-        run.add(Step("clear", span, recorder.frame.symbol, "fill", None, (at,)))
+        run.add(Step("cleared", span, recorder.frame.symbol, "fill", None, (at,)))
 
 
 def loaded(m: Machine, t: TensorVal, coord: Any) -> Value:

@@ -227,7 +227,7 @@ cute.compile(host, tensor(M, N), tensor(M, 256))
         ("", "", []),
         ("        cute.arch.cp_async_wait_group(0)\n", "", ["CUT213"]),
         ("        cute.arch.sync_threads()\n", "", ["CUT212"]),
-        ("s[None, None, k % 2]", "s[None, None, (k + 1) % 2]", ["CUT212"]),
+        ("s[None, None, k % 2]", "s[None, None, (k + 1) % 2]", ["CUT212", "CUT218"]),
         ("k % 2])", "0])", ["CUT212"]),
     ],
     ids=["right", "not waited for", "no barrier", "other stage", "one stage"],
