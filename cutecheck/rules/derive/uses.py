@@ -30,8 +30,8 @@ _MOST = 1 << 17  # elements of a copy that are listed
 # waits of one thread for its own copies, and what only tells threads apart, hold back no other thread
 _OWN = (
     "cp_async", "elect", "canonical", "shfl", "shuffle", "redux", "vote", "ballot", "any_sync", "all_sync", "match",
-    "initialize", "init", "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence", "warpgroup_arrive",
-    "release", "tail",
+    "initialize", "init", "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence",
+    "warpgroup_arrive", "release", "tail",
 )  # fmt: skip
 OF_WARP = ("__syncwarp", "sync_warp")  # barriers of the lanes of a warp
 

@@ -111,7 +111,7 @@ class InstructionRecorder(LaunchRecorder):
         if space == "smem" and self.acts() is None and self.follows_elements() and self.frame is not None:
             key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings)
             if key not in self.calls:
-                self._of_elements(key, FILLED, span, (self._tensor(t, span),), "filled")
+                self._of_elements(key, FILLED, span, (self.tensor_fact(t, span),), "filled")
 
     def _of_elements(
         self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",
