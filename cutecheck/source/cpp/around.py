@@ -41,7 +41,16 @@ def _only(frame: Frame) -> bool:
     if fn is None or fn.body is None or "kernel" in fn.flags or not frame.kernel:
         return False
     acts = [s for s in fn.body.get().body if not isinstance(s, (ir.Local, ir.Return, ir.Assert)) and not _nothing(s)]
+    if len(acts) == 1 and isinstance(acts[0], ir.Loop):
+        return _one_in(acts[0])
     return len(acts) <= 1 and not any(isinstance(s, ir.If) for s in acts)
+
+
+def _one_in(loop: ir.Loop) -> bool:
+    """A loop around one step, perhaps until it is done: not one over tiles, in which a role does all that it does."""
+    acts = [s for s in loop.body.body if not isinstance(s, (ir.Local, ir.Assert, ir.If)) and not _nothing(s)]
+    counts = loop.kind == "foreach" or loop.step is not None
+    return len(acts) <= (1 if counts else 2) and not any(isinstance(s, ir.Loop) for s in acts)
 
 
 def _nothing(stmt: ir.Stmt) -> bool:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 
-from cutecheck.source.cpp.lower.assembly import code_of, operands_of
+from cutecheck.source.cpp.lower.assembly import LABELS, code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
     r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|shared::cluster\b|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
 )
-_INSTRUCTION = re.compile(r"(?:[A-Za-z_$%][\w$]*\s*:\s*)*(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
+_INSTRUCTION = re.compile(LABELS + r"(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
 _NUMBER = re.compile(r"\d+|0x[\da-fA-F]+")
 # what an opcode does, and which of its operands say with what
@@ -157,7 +157,10 @@ def instructions(text: str) -> tuple[Instruction, ...] | None:
     statement = _Statement(operands_of(text))
     for line in code_of(text):
         match = _INSTRUCTION.match(line.strip(" {}"))
-        if match is not None and not statement.does(match[2], _split(match[3]), match[1] or ""):
+        if match is None:
+            if _ABOUT.search(line):
+                return None
+        elif not statement.does(match[2], _split(match[3]), match[1] or ""):
             return None
     return tuple(statement.found)
 
