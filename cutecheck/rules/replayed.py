@@ -115,6 +115,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "meets one of B", "the same slice again", "take the same slice of both operands in each step along K",
         "multiplied here before",
     ),
+    "doubled": (
+        "`{name}` is copied to a slice of a fragment, and was copied to another slice of it before: one of its tile's "
+        "slices goes to two of the fragment, and another one to none", "this slice again",
+        "copy each slice to the slice of the fragment with the same coordinate", "",
+    ),
     "outside": (
         "`{name}` is a stage that ends {past[0]} bytes behind the start of its array, and only {past[1]} bytes are "
         "allocated there", "run pass by pass, the kernel takes this stage, too",

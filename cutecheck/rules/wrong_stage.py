@@ -100,7 +100,7 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired")
+    kinds = ("blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "doubled")
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -28,6 +28,7 @@ Kind = Literal[
     "missed",
     "unwalked",
     "unpaired",
+    "doubled",
     "overlaid",
     "undue",
     "undrained",

@@ -8,7 +8,7 @@ from typing import cast
 from cutecheck.facts import Event
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.guards import selects_threads
+from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.uses import Use, exclusive, order, uses_of
 from cutecheck.rules.derive.waits import by_cp_async, complete
 
@@ -37,7 +37,7 @@ def lies_under(use: Use, context: Context) -> Use | None:
 def _chosen(earlier: Use, use: Use) -> bool:
     """Both are made by the threads that one condition chooses, which may be those of a warp."""
     mine = {(g.span, g.negated) for g in use.event.guards}
-    return any(selects_threads([g]) for g in earlier.event.guards if (g.span, g.negated) in mine)
+    return any(selects_threads([g]) for g in inner(earlier.event.guards) if (g.span, g.negated) in mine)
 
 
 def comes_later(use: Use, context: Context) -> Use | None:

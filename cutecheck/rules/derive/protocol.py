@@ -20,6 +20,7 @@ BY_TMA = ("PipelineTmaAsync", "PipelineTmaUmma", "PipelineTmaUmmaAsync", "Pipeli
 BY_THREADS = (
     "PipelineUmmaAsync", "PipelineAsyncUmma", "PipelineUmmaConsumerAsync", "PipelineAsync", "PipelineCpAsync",
 )  # fmt: skip
+_ELECTED = re.compile(r"(?:[\w:]*::)?elect_one_sync\(\)|\w*elect\w*|lane_predicate")
 _OF_UMMA = ("PipelineTmaUmma", "PipelineTmaUmmaAsync")
 _TRIES = {"producer_try": "acquire", "consumer_try": "wait"}  # they do not wait, but a loop of them does
 
@@ -222,12 +223,19 @@ def fills(pipeline: Pipeline) -> list[list[Event]]:
         end = acquired[at + 1].order if at + 1 < len(acquired) else None
         loads = [e for e in pipeline.loads if e.order > call.order and (end is None or e.order < end)]
         places = {e.span for e in loads}
-        plain = all(e.loops == call.loops and set(e.guards) == set(call.guards) for e in loads)
+        plain = all(e.loops == call.loops and _alike(e, call) for e in loads)
         apart = len(places) == len(loads) or len({_filled(e) for e in loads}) == len(loads)
         if loads and plain and apart and not places & seen:
             out.append(loads)
         seen |= places
     return out
+
+
+def _alike(load: Event, acquire: Call) -> bool:
+    """Under the same conditions, or one thread of the warp that acquires loads: ``if (elect_one_sync())``."""
+    more = set(load.guards) - set(acquire.guards)
+    elected = all(not g.negated and _ELECTED.fullmatch(g.text.strip()) for g in more)
+    return set(acquire.guards) <= set(load.guards) and elected
 
 
 def outermost(at: Call | Event) -> Loop | None:

@@ -16,6 +16,7 @@ from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.left_out import missed, past_the_ends, unwritten
@@ -447,5 +448,6 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
         unset = [f for f in unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
-        found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *outside(replay, call, context)]
+        found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *doubled(replay)]
+        found[id(replay)] += outside(replay, call, context)
     return found[id(replay)]

@@ -9,6 +9,7 @@ from cutecheck.facts import Event, Loop
 from cutecheck.model.prove.domains import condition_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, open_limits
+from cutecheck.rules.derive.meetings import all_come, meet_across_warps
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Order, Use, by_others, elements, exclusive, memory, order, uniform
 from cutecheck.rules.derive.waits import fills
@@ -40,7 +41,22 @@ def overtakes(use: Use, context: Context, among: Order | None = None) -> Use | N
                 return earlier
         elif earlier.written and not use.written and by_others(earlier, use):
             return earlier
-    return None if use.written else _stored_elsewhere(use, reached)
+    return _read_elsewhere(use, reached) if use.written else _stored_elsewhere(use, reached)
+
+
+def _read_elsewhere(write: Use, reached: Order) -> Use | None:
+    """What a helper reads after the last barrier before results are stored there, by threads of other warps."""
+    if not _stores_results(write):
+        return None
+    held = reached.held(write)
+    for earlier in reversed(reached.elsewhere(write)):
+        if earlier.written or earlier.event.order < held or earlier.event.kernel != write.event.kernel:
+            continue
+        if earlier.last <= write.first or write.last <= earlier.first or exclusive(earlier.event, write.event):
+            continue
+        if all_come(earlier) and all_come(write) and meet_across_warps(earlier, write):
+            return earlier
+    return None
 
 
 def _stored_elsewhere(read: Use, reached: Order) -> Use | None:
