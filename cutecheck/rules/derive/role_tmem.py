@@ -15,6 +15,7 @@ from cutecheck.rules.derive.faults import Kind
 from cutecheck.rules.derive.role_memory import Clock
 
 OF_SUMS = ("replaced early", "replaced", "kept")  # what follows, too, where a thread goes past a barrier
+_THREE = 3
 _COLUMNS = 0xFFFF  # of an address; what is above are lanes
 _At = tuple[str, int]  # a buffer, and the column at which sums of products start there
 
@@ -35,7 +36,7 @@ class TensorMemory:
     def __init__(self, steps: list[Step]) -> None:
         starts: dict[str, set[int]] = defaultdict(set)
         for step in (s for s in steps if _multiplies(s)):
-            starts[step.places[0].buffer].add(step.places[0].offset & _COLUMNS)
+            starts[sums_of(step).buffer].add(sums_of(step).offset & _COLUMNS)
         self._starts = {buffer: sorted(found) for buffer, found in starts.items()}
         self._sums: dict[_At, Sum] = defaultdict(Sum)
         self._read = {self._at(s.places[0]) for s in steps if self._copies(s)}
@@ -56,7 +57,7 @@ class TensorMemory:
         return None
 
     def _product(self, me: int, clock: Clock, step: Step) -> tuple[Kind, Step, Step] | None:
-        at = self._at(step.places[0])
+        at = self._at(sums_of(step))
         now = self._sums[at]
         if step.adds is not False:
             kept = now.used if step.adds is True and not self._stored else None
@@ -78,4 +79,9 @@ class TensorMemory:
 
 
 def _multiplies(step: Step) -> bool:
-    return step.kind == "gemm" and step.function == "umma" and bool(step.places) and step.places[0].space == "tmem"
+    return step.kind == "gemm" and step.function == "umma" and bool(step.places) and sums_of(step).space == "tmem"
+
+
+def sums_of(step: Step) -> Place:
+    """The accumulators of a product: ``gemm(mma, D, A, B, C)``, or ``gemm(mma, A, B, C)``."""
+    return step.places[0 if len(step.places) > _THREE else -1]

@@ -20,7 +20,7 @@ from cutecheck.rules.derive.proxies import Proxies
 from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, holds, in_parts, key_of, sized
 from cutecheck.rules.derive.role_memory import Clock, How, Memory, shared_rows
 from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few, under_way
-from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory
+from cutecheck.rules.derive.role_tmem import OF_SUMS, TensorMemory, sums_of
 from cutecheck.rules.derive.role_workers import (
     Tile,
     Worker,
@@ -205,7 +205,8 @@ class _Block:
             self._remember(me, w, step)
             early = self.sums.does(me, w.clock, step) if w.thread.number % _WARP == 0 else None
             if early is not None and self.sure and not step.maybe:
-                self._note(early[0], early[1], early[1].places[0], early[2], 0)
+                place = sums_of(early[1]) if early[1].kind == "gemm" else early[1].places[0]
+                self._note(early[0], early[1], place, early[2], 0)
             unfenced = self.proxies.does(me, w.clock, step)
             if unfenced is not None and self.sure and not step.maybe:
                 self._note("unflushed" if step.kind == "drain" else "unfenced", step, *unfenced, 0)
