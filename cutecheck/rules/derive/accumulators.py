@@ -56,6 +56,8 @@ class Accumulators:
             left = step.number or 0
             self.groups = self.groups[len(self.groups) - left :] if left else []
             self.reading = self.reading[len(self.reading) - left :] if left else []
+        elif step.kind == "barrier" and step.function == "arrive" and step.asynchronous:
+            yield from self._unpaired()  # tcgen05.commit: the stage is given back
         elif step.kind == "copy":
             yield from self._used(step, step.places[:1])
             yield from self._refilled(step, step.places[1:2])
@@ -106,7 +108,7 @@ class Accumulators:
     def _unpaired(self) -> Iterator[_Wrong]:
         """Always one slice of an operand was multiplied with several of the other's, all of one tensor, in one sum.
 
-        Asked when the products are waited for: each part of a number may be multiplied with all parts of another.
+        Asked when the products are waited for, or committed (UMMA): each part of a number may be multiplied with all parts of another.
         """
         wrong = [(m, t) for m, t in self.pairs.values() if len(m) == 1 and len(t) >= _SLICES]
         self.pairs.clear()
@@ -124,7 +126,7 @@ class Accumulators:
         yield from self._used(step, [a] if a.space == "rmem" else [])
         if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
-        if step.asynchronous and step.function == "wgmma":
+        if step.asynchronous and step.function in ("wgmma", "umma"):
             self._paired(step, at)
         key = at.buffer, at.offset
         open_to_others = at.space == "tmem" and self.stored

@@ -192,6 +192,8 @@ class _Block:
         if meets_all(step) or step.kind == "warp":
             return False
         if step.kind == "barrier":
+            for kind, at, place, other in w.sums.does(step) if step.asynchronous else ():
+                self._note(kind, at, place, other, 0)
             return self._at_barrier(me, w, step)
         if step.kind == "named":
             return self._at_named(me, w, step)
