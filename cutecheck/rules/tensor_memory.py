@@ -27,7 +27,7 @@ class TensorMemoryColumns(Rule):
         The accumulators of an MMA of tcgen05 take at most the 512 columns that a multiprocessor has, and no more than
         the kernel allocates. ``alloc_tmem`` and ``TmemAllocator.allocate`` of the Python DSL, and
         ``TMEM::Allocator1Sm`` and ``Allocator2Sm`` of C++, are given a power of two from 32 to 512 columns. A
-        kernel of the DSL that is walked to its end and allocates tensor memory frees some.
+        kernel that is walked to its end and allocates tensor memory frees some.
 
     Why
         Columns past the allocation are another kernel's or fault. CuTe stops compiling above 512 with a number of
@@ -130,7 +130,7 @@ class TensorMemoryColumns(Rule):
 
     def _kept(self, call: Call, context: Context) -> Iterable[Finding]:
         mine = [c for c in context.facts.calls if (c.kernel, c.arch) == (call.kernel, call.arch)]
-        taken = [c for c in mine if allocated(c) is not None and c.span.is_python]
+        taken = [c for c in mine if allocated(c) is not None]
         if not taken or any(frees(c) for c in mine):
             return
         yield self.finding(
@@ -138,7 +138,7 @@ class TensorMemoryColumns(Rule):
             "the kernel allocates tensor memory here and never gives it back: the next block on the multiprocessor "
             "finds none, and waits for ever",
             label="never given back",
-            help="let the warp that allocates it free it, when all have read what they need (tmem.free, dealloc_tmem)",
+            help="let the warp that allocates it free it, when all have read what they need (tmem.free, dealloc_tmem, Allocator1Sm::free)",
             enclosing=taken[0].enclosing,
             arch=call.arch,
         )

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.facts.resources import TMEM_FREED
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, div, known_value, mod
 from cutecheck.source.cpp import barriers, pipelines
@@ -71,6 +72,9 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
             name = _REGISTERS[one.name]
             if name not in around:  # whose calls are noted
                 m.recorder.synchronises(m, name, values, span, "registers")
+            return True
+        if one.name == "tmem_free":
+            m.recorder.synchronises(m, "tcgen05.dealloc", [], span, TMEM_FREED)
             return True
         if one.name in ("cluster_arrive", "cluster_wait"):
             if one.name not in around:

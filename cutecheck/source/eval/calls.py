@@ -72,6 +72,7 @@ _SYNCHRONISES = re.compile(
 _WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
 _REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
+_FREES = tuple(f"{name}.free" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
@@ -84,10 +85,11 @@ def _allocates_tensor_memory(called: str, fn: Value) -> bool:
 
 
 def _frees_tensor_memory(called: str, fn: Value) -> bool:
-    """``cute.arch.dealloc_tmem``, or ``free`` of the DSL's ``TmemAllocator``, whose source may not be at hand."""
+    """``cute.arch.dealloc_tmem``, or ``free`` of the DSL's ``TmemAllocator``, whose source may not be at hand, and of
+    C++'s ``TMEM::Allocator1Sm``."""
     if called == "free" and isinstance(fn, FuncSet) and fn.cls is not None:
         return getattr(fn.cls, "name", "") == "TmemAllocator"
-    return called.rpartition(".")[2] == "dealloc_tmem"
+    return called.rpartition(".")[2] == "dealloc_tmem" or called in _FREES
 
 
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:

@@ -43,6 +43,7 @@ _KNOWN = tuple(
         (r"elect\.sync", "elect", ()),
         (r"wgmma\.mma_async(?!\.sp)[\w.:]*", "wgmma", (1, 2)),
         (r"tcgen05\.mma(?!\.sp)[\w.:]*", "umma", (1, 2)),
+        (r"tcgen05\.dealloc[\w.:]*", "tmem_free", ()),
         (r"(?:wgmma\.mma_async|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch)[\w.:]*", "other", ()),
         (r"setmaxnreg\.inc[\w.]*", "more_registers", (0,)),
         (r"setmaxnreg\.dec[\w.]*", "fewer_registers", (0,)),
