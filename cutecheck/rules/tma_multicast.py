@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event
@@ -11,7 +12,17 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.masks import astray
+from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.tma_box import tensor_map_of
+
+
+_PAIR = re.compile(r"_2SM_|_2x1SM")
+
+
+def by_pairs(event: Event) -> bool:
+    """Whether the operation is one of two CTAs of a cluster."""
+    atom = atom_of_event(event)
+    return atom is not None and _PAIR.search(atom.op) is not None
 
 
 class TmaMulticast(Rule):
@@ -19,7 +30,8 @@ class TmaMulticast(Rule):
 
     What it checks
         The number of CTAs that a multicast copy was built for divides the number of CTAs of the cluster that the kernel
-        is launched with. Of a mask that is computed from the block's place in the cluster, or a constant: it names the
+        is launched with; that of the cluster is even where pairs of CTAs load or multiply (``SM100_TMA_2SM_LOAD``,
+        ``SM100_MMA_*_2x1SM``). Of a mask that is computed from the block's place in the cluster, or a constant: it names the
         block itself, no block that the cluster lacks, none that needs another tile (its coordinates are computed from
         other block indices), and as many as the copy was built for.
 
@@ -101,6 +113,8 @@ class TmaMulticast(Rule):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        if by_pairs(event):
+            yield from self._of_pairs(event, context)
         found = tensor_map_of(event.tiled)
         if event.kind != "copy" or found is None or found.num_multicast is None:
             return
@@ -119,6 +133,27 @@ class TmaMulticast(Rule):
                     f"{cluster}",
                     label=f"multicast over {found.num_multicast} CTAs",
                     help="build the copy and launch the kernel with one cluster shape",
+                    related=[Related(launch.span, f"cluster of {cluster}")],
+                    enclosing=event.enclosing,
+                    arch=event.arch,
+                )
+                return
+
+    def _of_pairs(self, event: Event, context: Context) -> Iterable[Finding]:
+        """Two CTAs of a cluster load or multiply together."""
+        for launch in context.facts.launches:
+            cluster = None if launch.cluster is None else known_value(launch.cluster)
+            if launch.kernel != event.kernel or launch.arch != event.arch or cluster is None:
+                continue
+            payload = Holds((Condition(Rel.DIVIDES, as_expr(2), as_expr(cluster)),), "CTAs of a pair")
+            outcome = context.prove(make_obligation(payload, (event.event_id,), arch=event.arch, span=event.span))
+            if outcome.verdict is Verdict.REFUTED:
+                what = "MMA" if event.kind == "gemm" else "TMA copy"
+                yield self.finding(
+                    event.span,
+                    f"the {what} is one of two CTAs of a cluster, the kernel is launched with clusters of {cluster}",
+                    label="of a pair of CTAs",
+                    help="launch the kernel with clusters of an even number of CTAs",
                     related=[Related(launch.span, f"cluster of {cluster}")],
                     enclosing=event.enclosing,
                     arch=event.arch,
