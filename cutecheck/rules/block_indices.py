@@ -154,6 +154,9 @@ class TileOfAnotherBlock(Rule):
         yield from self._other_element(event, context)
         yield from self._left_out(event, context) if event.kernel else ()
         yield from self._rounded_down(event, context) if event.kernel else ()
+        if event.kind == "copy" and event.kernel and len(event.operands) > 1 and event.operands[1].space == "gmem":
+            if product_of(event.kernel, event.arch, context) is None:
+                yield from self._both_axes(event, event.operands[1], context)
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
@@ -299,6 +302,19 @@ class TileOfAnotherBlock(Rule):
         if rows is not None and columns is not None:
             yield from self._along(gemm, (a, *rows), (b, *columns), context)
 
+    def _both_axes(self, event: Event, result: TensorFact, context: Context) -> Iterable[Finding]:
+        """What is stored, of operands that are not known, is walked by two indices, and the grid has the blocks of one
+        along the axis of the other, both ways."""
+        rows, columns = _walked(result, 0), _walked(result, 1)
+        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+        if rows is None or columns is None or not launches:
+            return
+        for mine, other in ((rows, columns), (columns, rows)):
+            at = "xyz".index(mine[0][-1])
+            if not all(len(x.grid) > at and _names(x.grid[at]) == other[1] for x in launches):
+                return
+        yield from self._along(event, (result, *rows), (result, *columns), context)
+
     def _along(
         self, event: Event, first: tuple[TensorFact, str, set[str]], second: tuple[TensorFact, str, set[str]],
         context: Context,
@@ -337,9 +353,14 @@ def _as_many(result: TensorFact, mode: int, made: Product, step: int) -> bool:
 
 def _rows(tensor: TensorFact) -> tuple[str, set[str]] | None:
     """The block index that walks the rows of an operand, and the variables of how many there are."""
+    return _walked(tensor, 0)
+
+
+def _walked(tensor: TensorFact, mode: int) -> tuple[str, set[str]] | None:
     mine, root = walks(tensor), tensor.root_layout
-    by = alone(mine[0]) if mine is not None else None
-    names = _names(root.shape[0]) if isinstance(root, Layout) and isinstance(root.shape, tuple) else set()
+    by = alone(mine[mode]) if mine is not None and len(mine) > mode else None
+    plain = isinstance(root, Layout) and isinstance(root.shape, tuple) and len(root.shape) > mode
+    names = _names(root.shape[mode]) if plain and isinstance(root, Layout) and isinstance(root.shape, tuple) else set()
     return None if by is None or not names else (by[0], names)
 
 
