@@ -12,6 +12,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.room import takes_no_more
 from cutecheck.rules.derive.stored_over import stored_over
+from cutecheck.rules.derive.stored_twice import stored_twice
 from cutecheck.rules.read_without_write import _EXAMPLE
 
 # which of its steps a caller needs is its own affair
@@ -30,7 +31,8 @@ class WriteWithoutRead(Rule):
         nothing: something in them may store to global memory, where they make tensors of what may be written. Of
         accumulators that copies alone read, these read all that products are summed up in, or as much as there is room
         for where they are stored. A loop that stores other
-        elements of a product in each pass does not store them to one place of global memory, over each other.
+        elements of a product in each pass does not store them to one place of global memory, over each other. Nor are
+        two tensors copied to the same elements, one after the other, with nothing that reads them in between.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
@@ -66,6 +68,7 @@ class WriteWithoutRead(Rule):
     invalid = ((_EXAMPLE % "copy(gB, rB);").replace("copy(acc, gC);", ""),)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._stored_twice(event, context)
         over = stored_over(event, context)
         if over is not None:
             yield self.finding(
@@ -75,6 +78,21 @@ class WriteWithoutRead(Rule):
                 label=f"does not go on with `{over.variable}`",
                 help=f"take the tile that is stored by `{over.variable}`, too",
                 related=[Related(over.sums.span, f"`{over.sums.name}`, by `{over.variable}`")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
+
+    def _stored_twice(self, event: Event, context: Context) -> Iterable[Finding]:
+        earlier = stored_twice(event, context)
+        if earlier is not None:
+            target, lost = event.operands[1], earlier.operands[0]
+            yield self.finding(
+                event.span,
+                f"`{target.name}` is stored to where line {earlier.span.line} has stored `{lost.name}`, and nothing "
+                "reads that in between: it is lost",
+                label="the same elements again",
+                help="store each to a place of its own",
+                related=[Related(earlier.span, "stored here before")],
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
