@@ -206,6 +206,29 @@ def left_of(limit: Int, extent: Int) -> Int | None:
         return None
 
 
+def tile_of_other_pass(bound: Bound, part: Guarded, mode: int, index: str) -> int | None:
+    """How far the tile that is copied starts behind the one that a limit is what is left from, in each pass of a loop:
+    ``rows - m * 64`` for the tile ``m + 1``. None where that is not known, or not the same."""
+    stride = as_expr(part.strides[mode]).variables()
+    start = ex.sub(as_expr(bound.value), as_expr(bound.coordinates[mode]))
+    taken = ex.add(ex.sub(as_expr(part.extents[mode]), as_expr(bound.limit)), start)
+    if {v.name for v in taken.variables()} != {index} or len(stride) != 1:
+        return None
+    by = stride[0].name
+    names = {v.name for v in part.offset.variables()} - {by, index}
+    found = set()
+    try:
+        for at, unit in itertools.product(range(1, 4), (_BASE, 3 * _BASE)):
+            whole = part.offset.evaluate({**dict.fromkeys(names, 0), by: unit, index: at})
+            step = as_expr(part.strides[mode]).evaluate({by: unit})
+            if step <= 0 or whole % step:
+                return None
+            found.add(whole // step - taken.evaluate({index: at}))
+    except (KeyError, ZeroDivisionError, ValueError, OverflowError):
+        return None
+    return found.pop() if len(found) == 1 else None
+
+
 def beyond(bound: Bound, mode: int, extent: Int) -> int | None:
     """By how many coordinates a bound lets more pass than a mode has, from where the tile starts; None if not known."""
     start = ex.sub(as_expr(bound.value), as_expr(bound.coordinates[mode]))

@@ -27,6 +27,7 @@ from cutecheck.rules.derive.coordinates import (
     goes_on,
     left_of,
     loop_modes,
+    tile_of_other_pass,
     unvaried,
 )
 from cutecheck.rules.derive.guards import inner
@@ -202,6 +203,16 @@ def _of_limits(
         whole = mode in limits and left_of(limits[mode], extent) == 0 and not _goes_along(asked, index, part)
         if whole and open_end(event, extent, tile, context):
             yield _whole(tensor, mode, limits[mode], index.partition("#")[0])
+        if mode in limits and event.predicate is None:  # one that was computed before may be of another pass
+            late = tile_of_other_pass(bounds[mode], part, mode, index)
+            if late:
+                yield Fault(
+                    f"the predicates of `{tensor.name}` compare mode {mode} with `{limits[mode]}`, what is left of its "
+                    f"extent from a tile on that starts {abs(late)} {'before' if late > 0 else 'behind'} the one that is "
+                    "copied",
+                    "what is left for another tile",
+                    f"compare with `{extent}` less the start of the tile that is copied",
+                )
     for mode, index in sorted(block_modes(part).items()):
         extent, tile = part.extents[mode], part.tile[mode]
         if mode in limits:
