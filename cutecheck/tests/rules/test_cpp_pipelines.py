@@ -37,6 +37,11 @@ struct Pipe {
   CUTE_DEVICE void consumer_release_from_umma(State s) { storage_.empty_barrier_[s.index()].arrive(); }
 };
 """
+LOADS = KERNEL[KERNEL.index("        auto* bar") : KERNEL.index("        ++state;")]
+ELECTED = (  # the warp waits, one of its threads loads
+    ("if (warp == 0 && lane) {", "if (warp == 0) {"),
+    (LOADS, f"        if (cute::elect_one_sync()) {{\n{LOADS}        }}\n"),
+)
 LOAD_B = "        copy(tma_b.with(*bar), tBgB(_, k), tBsB(_, state.index()));\n"
 ONCE = (
     "          pipe.producer_expect_transaction(state, 16384);\n"
@@ -83,6 +88,7 @@ STAGES = [
     ((("tBsB(_, state.index())", "tBsB(_, k % kStages)"),), ""),
 ]
 BYTES_WRONG = [
+    ((*ELECTED, (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)")), "CUT805"),
     ((("params.num_consumers = 256;", "params.num_consumers = 128;"),), "CUT214"),
     ((("sizeof(Shared)", "sizeof(half_t) * cosize_v<SmemA>"),), "CUT209"),
     (((BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)"),), "CUT805"),
@@ -91,6 +97,7 @@ BYTES_WRONG = [
     (((DONE, ONE_OPEN), LAST), "CUT215"),
 ]
 RIGHT = [
+    (ELECTED, ""),
     ((("auto* bar", "uint64_t* bar"),), ""),
     # lagging release, a copied state; a state that went on by all stages has the other phase
     (((READ, READ + "    auto done = read;\n"), (RELEASE, "      pipe.consumer_release(done);\n      ++done;\n")), ""),
