@@ -154,9 +154,9 @@ class TileOfAnotherBlock(Rule):
         yield from self._other_element(event, context)
         yield from self._left_out(event, context) if event.kernel else ()
         yield from self._rounded_down(event, context) if event.kernel else ()
-        if event.kind == "copy" and event.kernel and len(event.operands) > 1 and event.operands[1].space == "gmem":
-            if product_of(event.kernel, event.arch, context) is None:
-                yield from self._both_axes(event, event.operands[1], context)
+        stores = event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "gmem"
+        if stores and event.kernel and product_of(event.kernel, event.arch, context) is None:
+            yield from self._both_axes(event, event.operands[1], context)
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)

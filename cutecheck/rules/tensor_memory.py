@@ -138,7 +138,8 @@ class TensorMemoryColumns(Rule):
             "the kernel allocates tensor memory here and never gives it back: the next block on the multiprocessor "
             "finds none, and waits for ever",
             label="never given back",
-            help="let the warp that allocates it free it, when all have read what they need (tmem.free, dealloc_tmem, Allocator1Sm::free)",
+            help="let the warp that allocates it free it, when all have read what they need (tmem.free, dealloc_tmem, "
+            "Allocator1Sm::free)",
             enclosing=taken[0].enclosing,
             arch=call.arch,
         )

@@ -15,7 +15,6 @@ from cutecheck.rules.derive.masks import astray
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.tma_box import tensor_map_of
 
-
 _PAIR = re.compile(r"_2SM_|_2x1SM")
 
 
@@ -31,9 +30,9 @@ class TmaMulticast(Rule):
     What it checks
         The number of CTAs that a multicast copy was built for divides the number of CTAs of the cluster that the kernel
         is launched with; that of the cluster is even where pairs of CTAs load or multiply (``SM100_TMA_2SM_LOAD``,
-        ``SM100_MMA_*_2x1SM``). Of a mask that is computed from the block's place in the cluster, or a constant: it names the
-        block itself, no block that the cluster lacks, none that needs another tile (its coordinates are computed from
-        other block indices), and as many as the copy was built for.
+        ``SM100_MMA_*_2x1SM``). Of a mask that is computed from the block's place in the cluster, or a constant: it
+        names the block itself, no block that the cluster lacks, none that needs another tile (its coordinates are
+        computed from other block indices), and as many as the copy was built for.
 
     Why
         Each CTA brings its part of the tile for the others. In a smaller cluster some parts never arrive: the barrier

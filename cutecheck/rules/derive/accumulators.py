@@ -108,7 +108,8 @@ class Accumulators:
     def _unpaired(self) -> Iterator[_Wrong]:
         """Always one slice of an operand was multiplied with several of the other's, all of one tensor, in one sum.
 
-        Asked when the products are waited for, or committed (UMMA): each part of a number may be multiplied with all parts of another.
+        Asked when the products are waited for, or committed (UMMA): each part of a number may be multiplied with all
+        parts of another.
         """
         wrong = [(m, t) for m, t in self.pairs.values() if len(m) == 1 and len(t) >= _SLICES]
         self.pairs.clear()

@@ -1,4 +1,4 @@
-"""Fragments of a product whose slices are copied from slices of a tile in shared memory, one of them from the wrong one.
+"""Fragments of a product whose slices are copied from those of a tile in shared memory, one of them from a wrong one.
 
 Where each slice of a fragment comes from one of a tile, and one slice of the tile goes to two of the fragment, another
 one of the tile goes to none: ``copy(sA(_, k), rA(_, k + 1))`` behind ``copy(sA(_, 0), rA(_, 0))``.
@@ -31,7 +31,7 @@ def _of(steps: tuple[Step, ...]) -> Iterator[Step]:
     copied: dict[object, _Copied] = defaultdict(dict)
     mixed: set[object] = set()  # of which a slice was copied from several
     for step in steps:
-        if step.kind != "copy" or len(step.places) != 2:  # noqa: PLR2004
+        if step.kind != "copy" or len(step.places) != 2:
             continue
         source, target = step.places
         if target.space == "smem":
@@ -43,8 +43,8 @@ def _of(steps: tuple[Step, ...]) -> Iterator[Step]:
             mine = copied[key]
             if mine.setdefault(target.offset, (source.offset, step))[0] != source.offset:
                 mixed.add(key)
-    for key, mine in copied.items():
-        if key in mixed or len(mine) < _FEW or len({offset for offset, _ in mine.values()}) != len(mine) - 1:
+    for of, mine in copied.items():
+        if of in mixed or len(mine) < _FEW or len({offset for offset, _ in mine.values()}) != len(mine) - 1:
             continue
         seen: set[int] = set()
         for offset, step in mine.values():

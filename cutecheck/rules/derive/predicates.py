@@ -205,11 +205,11 @@ def _of_limits(
             yield _whole(tensor, mode, limits[mode], index.partition("#")[0])
         if mode in limits and event.predicate is None:  # one that was computed before may be of another pass
             late = tile_of_other_pass(bounds[mode], part, mode, index)
+            where = "before" if (late or 0) > 0 else "behind"
             if late:
                 yield Fault(
                     f"the predicates of `{tensor.name}` compare mode {mode} with `{limits[mode]}`, what is left of its "
-                    f"extent from a tile on that starts {abs(late)} {'before' if late > 0 else 'behind'} the one that is "
-                    "copied",
+                    f"extent from another tile on, which starts {abs(late)} {where} the one that is copied",
                     "what is left for another tile",
                     f"compare with `{extent}` less the start of the tile that is copied",
                 )

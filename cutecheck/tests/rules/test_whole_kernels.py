@@ -44,7 +44,8 @@ template <class A, class B> struct Gemm {
     auto part = mma.get_slice(0);
     Tensor sA = make_tensor(make_smem_ptr(s.a.begin()), Smem{});
     Tensor sB = make_tensor(make_smem_ptr(s.b.begin()), Smem{});
-    Tensor mA = args.a.get_tma_tensor(make_shape(args.m, args.k)), mB = args.b.get_tma_tensor(make_shape(args.n, args.k));
+    Tensor mA = args.a.get_tma_tensor(make_shape(args.m, args.k));
+    Tensor mB = args.b.get_tma_tensor(make_shape(args.n, args.k));
     Ring<3> ring;
     for (int tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
       auto at = make_coord(tile % across, tile / across, _);
@@ -199,7 +200,8 @@ __device__ void rows(Copy const& load, From const& from, To&& to, At const& at, 
     if (get<0>(at(0, i, 0)) < limit) copy(load, from(_, i, _), to(_, i, _));
   }
 }
-__global__ void __launch_bounds__(128) attend(half_t const* q, half_t const* k, half_t* d, half_t* e, int many, int64_t ld) {
+__global__ void __launch_bounds__(128) attend(half_t const* q, half_t const* k, half_t* d, half_t* e, int many,
+                                              int64_t ld) {
   extern __shared__ __align__(128) char raw[];
   Shared& s = *reinterpret_cast<Shared*>(raw);
   Tensor gQ = local_tile(make_tensor(make_gmem_ptr(q), make_shape(many, _64{}), make_stride(ld, _1{})),
@@ -310,7 +312,8 @@ union Both { In in; Out out; };
 __global__ void __launch_bounds__(128) turn(float const* in, float* out) {
   extern __shared__ __align__(128) char raw[];
   Both& s = *reinterpret_cast<Both*>(raw);
-  Tensor sA = make_tensor(make_smem_ptr(s.in.a.data()), Plain{}), sC = make_tensor(make_smem_ptr(s.out.c.data()), Plain{});
+  Tensor sA = make_tensor(make_smem_ptr(s.in.a.data()), Plain{});
+  Tensor sC = make_tensor(make_smem_ptr(s.out.c.data()), Plain{});
   auto thr = Wide{}.get_slice(threadIdx.x);
   auto other = Wide{}.get_slice(threadIdx.x ^ 64);
   copy(Wide{}, thr.partition_S(make_tensor(make_gmem_ptr(in), Plain{})), thr.partition_D(sA));

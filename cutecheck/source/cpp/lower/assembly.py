@@ -9,7 +9,8 @@ _WORD = re.compile(r"[A-Za-z_]\w*")
 _ADDRESS = re.compile(r"[(),=+*\[-]\s*&\s*([A-Za-z_]\w*)")
 _COMMENT = re.compile(r"//.*?(?:\\n|\n|$)")
 _BLANK = re.compile(r"\\[ntr]|\s+")
-LABELS = r"(?:[A-Za-z_$%](?:[\w$]|%=)*\s*:(?!:)\s*)*"  # in front of an instruction; %= is a number of the statement's own
+# in front of an instruction; %= is a number of the statement's own
+LABELS = r"(?:[A-Za-z_$%](?:[\w$]|%=)*\s*:(?!:)\s*)*"
 # of PTX: perhaps under a predicate, an instruction that writes registers or barriers alone, or nothing
 _HARMLESS = re.compile(
     rf"[{{}}\s]*{LABELS}(?:@!?[%\w]+\s+)?(?:$|\.reg\b|\.pred\b|cp\.async\.(?:wait|commit|bulk\.(?:wait|commit|prefetch))"
