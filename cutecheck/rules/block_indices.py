@@ -82,7 +82,8 @@ class TileOfAnotherBlock(Rule):
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
         that only copy, and of what TMA stores, or threads of kernels that multiply (outside of loops): each block index
         that says which tile is read says where it is stored, and goes along the same extent there; the grid has its
-        blocks along the axes of the indices that walk them. Each axis along which a launch has a run-time number of
+        blocks along the axes of the indices that walk them, also those of what is stored where operands are computed
+        (dequantized, say). Each axis along which a launch has a run-time number of
         blocks that the kernel is given, too, is one whose index it asks for, where it asks for another. The only
         launch, of a grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile
         only as far as the mode goes, which nothing says is a multiple of the tile, the grid does not round their number
