@@ -49,8 +49,9 @@ class SmemReuseWithoutBarrier(Replayed):
         In the order a kernel reaches them: between a read of shared memory and a later write of the same bytes through
         another layout or element type, or another member of a union, and between a write and the read of it by other
         threads, there is a barrier or wait, also where a helper reads what results are stored over; and all threads of
-        the block come to ``__syncthreads()``. Of a buffer with stages that run-time indices choose, only a read with no barrier since the first write. In a loop that writes
-        one place and then lets other threads read it, there is a barrier after the read, too: the next pass writes
+        the block come to ``__syncthreads()``. Of a buffer with stages that run-time indices choose, only a read with
+        no barrier since the first write. In a loop that writes one place and then lets other threads read it, there
+        is a barrier after the read, too: the next pass writes
         there again. Nor are single elements (of tensors, arrays, shared numbers) read that threads of other warps have
         stored or copied since the last barrier, or stored that these have read, in the pass before of a loop either;
         nor copied that these have stored; nor are bytes that ``cp.async``, ``ldmatrix`` or ``stmatrix`` of assembly
