@@ -330,7 +330,26 @@ void run(float const* in, float* out, int group) {
   if (group == 128) turn<<<1, 128, sizeof(Both)>>>(in, out);
 }
 """
+IDS = r"""
+using Rows = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{}, Layout<Shape<_32, _4>,
+    Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+__global__ void __launch_bounds__(128) pick(int const* sorted, half_t const* in, half_t* out, int top) {
+  __shared__ int ids[64];
+  if (threadIdx.x < 64) ids[threadIdx.x] = sorted[threadIdx.x];
+  __syncthreads();
+  auto thr = Rows{}.get_slice(threadIdx.x);
+  Tensor at = thr.partition_D(make_identity_tensor(Shape<_64, _32>{}));
+  Tensor to = thr.partition_D(make_tensor(make_gmem_ptr(out), Layout<Shape<_64, _32>, Stride<_32, _1>>{}));
+  for (int m = 0; m < 2; ++m) {
+    int const id = ids[get<0>(at(0, m, 0))];
+    for (int i = 0; i < 8; ++i) to(i, m, 0) = in[id / top * 32 + get<1>(at(i, m, 0))];
+  }
+}
+void run(int const* sorted, half_t const* in, half_t* out, int top) { pick<<<1, 128>>>(sorted, in, out, top); }
+"""
 OTHERS = {
+    "ids": (IDS, "", "", "sm_80", ""),
+    "ids_without_barrier": (IDS, "  __syncthreads();\n", "", "sm_80", "CUT212"),
     "blocks": (SCALED, "", "", "sm_80", ""),
     "blocks_the_other_way": (SCALED, "dim3(m / 16, n / 32)", "dim3(n / 32, m / 16)", "sm_80", "CUT219"),
     "union": (UNION, "", "", "sm_80", ""),

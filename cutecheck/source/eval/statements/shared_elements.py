@@ -132,7 +132,7 @@ def _located(m: Machine, place: ir.Expr, env: Env) -> TensorVal | None:
         args, base = list(place.args), _base(m, place.base, env)
     else:
         return None
-    if base is None or not all(map(changes_nothing, args)):
+    if base is None or not all(_only_computes(m, a, env) for a in args):
         return None
     numbers = [conversions.number(m, m.eval(a, env), place.span) for a in args]
     if isinstance(base, Pointer):
@@ -140,6 +140,19 @@ def _located(m: Machine, place: ir.Expr, env: Env) -> TensorVal | None:
         return _pointed(at) if isinstance(at, Pointer) else None
     coord = tuple(m.dialect.to_model(n) for n in numbers)
     return _in_tensor(base, coord if len(coord) > 1 else coord[0])
+
+
+def _only_computes(m: Machine, expr: ir.Expr, env: Env) -> bool:
+    """Also a part of a coordinate: ``get<0>(cA(0, m, 0))`` of an identity tensor's partition."""
+    if isinstance(expr, ir.Binary) and not is_assignment(expr):
+        return _only_computes(m, expr.left, env) and _only_computes(m, expr.right, env)
+    of = expr.args[0].value if isinstance(expr, ir.Call) and len(expr.args) == 1 and not expr.launch else None
+    if getattr(getattr(expr, "fn", None), "ident", "") != "get" or not isinstance(of, ir.Call) or of.launch:
+        return changes_nothing(expr)
+    if not isinstance(of.fn, ir.Name) or not all(changes_nothing(a.value) for a in of.args):
+        return False
+    value = places.whole(m, of.fn, env)
+    return isinstance(value, TensorVal) and value.space == "coord"
 
 
 def _base(m: Machine, expr: ir.Expr, env: Env) -> Pointer | TensorVal | None:
