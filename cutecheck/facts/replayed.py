@@ -102,6 +102,7 @@ class Replay:
     ``partial``: threads of some roles were not run, which may do anything, as saying that a stage is free.
     ``pointed``: buffers that threads may write by other means than copies; "": any.
     ``files``: of steps of the Python DSL, those that are the program's and no library's.
+    ``moved``: accumulators in tensor memory that may start elsewhere in some pass.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -118,3 +119,4 @@ class Replay:
     pointed: tuple[str, ...] = ()
     whole: tuple[str, ...] = ()
     files: frozenset[str] = frozenset()
+    moved: tuple[str, ...] = ()

@@ -33,7 +33,8 @@ class Sum:
 class TensorMemory:
     """The accumulators of MMAs, by where they start."""
 
-    def __init__(self, steps: list[Step]) -> None:
+    def __init__(self, steps: list[Step], moved: tuple[str, ...] = ()) -> None:
+        self._moved = moved  # of these it is not known which accumulator is where
         starts: dict[str, set[int]] = defaultdict(set)
         for step in (s for s in steps if _multiplies(s)):
             starts[sums_of(step).buffer].add(sums_of(step).offset & _COLUMNS)
@@ -48,7 +49,7 @@ class TensorMemory:
         A copy is over for those that know of this step of its thread: what tells them comes after it.
         """
         if _multiplies(step):
-            return self._product(me, clock, step)
+            return None if sums_of(step).buffer in self._moved else self._product(me, clock, step)
         if self._copies(step):
             now = self._sums[self._at(step.places[0])]
             now.copied[me], now.used = (clock.get(me, 0), step), step
@@ -71,7 +72,8 @@ class TensorMemory:
         return ("replaced", step, before[2]) if again and before is not None else None
 
     def _copies(self, step: Step) -> bool:
-        return step.kind == "copy" and step.places[0].space == "tmem" and step.places[0].buffer in self._starts
+        known = step.kind == "copy" and step.places[0].buffer in self._starts
+        return known and step.places[0].space == "tmem" and step.places[0].buffer not in self._moved
 
     def _at(self, place: Place) -> _At:
         starts, column = self._starts[place.buffer], place.offset & _COLUMNS

@@ -53,7 +53,7 @@ class _Block:
         self.counted = replay.counted
         self.memory = Memory()
         self.proxies = Proxies()
-        self.sums = TensorMemory([s for t in threads for s in t.steps])
+        self.sums = TensorMemory([s for t in threads for s in t.steps], replay.moved)
         self.named: dict[str, Named] = defaultdict(Named)
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]

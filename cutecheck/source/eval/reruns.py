@@ -71,6 +71,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
                     counted=teams.counted,
                     seen=teams.seen,
                     pointed=teams.pointed,
+                    moved=teams.moved,
                 )
     if walked < _MOST_FOR_TILES:
         made, more = with_tiles(m, start, made)
@@ -219,8 +220,9 @@ class _Team:
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
         pointed = tuple(sorted({b for f in self.found for b in f.pointed}))
-        partial = not self.all_roles
-        return Replay((), False, threads, sure=sure, counted=counted, partial=partial, seen=seen, pointed=pointed)
+        moved = tuple(sorted({b for f in self.found for b in f.moved}))
+        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen,
+                      pointed=pointed, moved=moved)  # fmt: skip
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""

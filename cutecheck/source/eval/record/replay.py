@@ -66,6 +66,8 @@ class Replaying(Holding):
             self.slices.by_elements.add(buffer)
         else:
             self.pointed.add(buffer)
+        if space == "tmem" and any(p.buffer == buffer for s in self.steps for p in s.places):
+            self.moved.add(buffer)  # ``acc.data() = base + slot * columns`` in each pass
 
     def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
         """An element of registers is computed with."""

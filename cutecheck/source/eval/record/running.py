@@ -74,6 +74,7 @@ class Running:
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.pointed: set[str] = set()  # buffers that are written by other means than copies, or may be; "": any
+        self.moved: set[str] = set()  # accumulators in tensor memory that may start elsewhere than they did
         self.kinds: dict[str, str] = {}  # of pipelines: what made them
         # barriers of pipelines at which each thread that comes arrives once, and what their storage is called
         self.counting: dict[str, str] = {}
