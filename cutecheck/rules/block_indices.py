@@ -83,11 +83,11 @@ class TileOfAnotherBlock(Rule):
         that only copy, and of what TMA stores, or threads of kernels that multiply (outside of loops): each block index
         that says which tile is read says where it is stored, and goes along the same extent there; the grid has its
         blocks along the axes of the indices that walk them, also those of what is stored where operands are computed
-        (dequantized, say). Each axis along which a launch has a run-time number of
-        blocks that the kernel is given, too, is one whose index it asks for, where it asks for another. The only
-        launch, of a grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile
-        only as far as the mode goes, which nothing says is a multiple of the tile, the grid does not round their number
-        down. A head, or a matrix of a batch, that operands with the same mode are taken at is the same of all of them.
+        (dequantized, say). Each axis along which a launch has a run-time number of blocks that the kernel is given is
+        one whose index it asks for, where it asks for another. The only launch, of a grid that is known, has a block
+        for each tile of what a copy stores; where a copy stores a tile only as far as the mode goes, which nothing says
+        is a multiple of the tile, the grid does not round their number down. A head, or a matrix of a batch, that
+        operands with the same mode are taken at is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -305,7 +305,7 @@ class TileOfAnotherBlock(Rule):
 
     def _both_axes(self, event: Event, result: TensorFact, context: Context) -> Iterable[Finding]:
         """What is stored, of operands that are not known, is walked by two indices, and the grid has the blocks of one
-        along the axis of the other, both ways."""
+        along the axis of the other, both ways. Of kernels that only copy it is asked by what is read."""
         rows, columns = _walked(result, 0), _walked(result, 1)
         launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
         if rows is None or columns is None or not launches:
@@ -314,7 +314,9 @@ class TileOfAnotherBlock(Rule):
             at = "xyz".index(mine[0][-1])
             if not all(len(x.grid) > at and _names(x.grid[at]) == other[1] for x in launches):
                 return
-        yield from self._along(event, (result, *rows), (result, *columns), context)
+        events = context.facts.events
+        if any(e.kind == "gemm" and (e.kernel, e.arch) == (event.kernel, event.arch) for e in events):
+            yield from self._along(event, (result, *rows), (result, *columns), context)
 
     def _along(
         self, event: Event, first: tuple[TensorFact, str, set[str]], second: tuple[TensorFact, str, set[str]],

@@ -41,7 +41,7 @@ _EXAMPLE = """
             gemm(Mma{}, mma.partition_A(sA), mma.partition_B(sB), acc);
             __syncthreads();
           }
-          Tensor gC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
+          Tensor gC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(_1{}, m));
           copy(acc, mma.partition_C(local_tile(gC, Shape<_64, _64>{}, make_coord(blockIdx.x, blockIdx.y))));
         }
         """
