@@ -83,6 +83,3 @@ def _used_between(earlier: Event, event: Event, mine: list[Event], context: Cont
 
 def _same(call: Call, event: Event) -> bool:
     return (call.kernel, call.arch) == (event.kernel, event.arch)
-
-
-__all__ = ["stored_twice"]
