@@ -13,7 +13,7 @@ from typing import Any
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.inttuple import leaves
-from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, Swizzle
+from cutecheck.model.layout import AnyLayout, IntTuple, Layout, Swizzle
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import condition_value, meets, size_of, variable_domains
@@ -29,6 +29,7 @@ from cutecheck.model.prove.engines.concrete import (
     pairs,
     plain_offsets,
     product,
+    swizzled,
 )
 from cutecheck.model.prove.engines.samples import all_values, some_values
 from cutecheck.model.prove.obligation import Obligation
@@ -169,12 +170,16 @@ def _injective(i: p.Injective, values: Values) -> Checked:
 
 
 @once
+def _listed(layout: Layout) -> list[int] | None:
+    """The offsets of a static layout, which are the same at all values; None of any other."""
+    return offsets(layout, {}) if all(isinstance(x, int) for x in leaves((layout.shape, layout.stride))) else None
+
+
+@once
 def _extremes(layout: Layout) -> tuple[int, int, int] | None:
     """The least and the greatest offset of a static layout (none: -1), and how many there are; None of any other."""
-    if not all(isinstance(x, int) for x in leaves((layout.shape, layout.stride))):
-        return None
-    image = offsets(layout, {})
-    return min(image, default=-1), max(image, default=-1), len(image)
+    image = _listed(layout)
+    return None if image is None else (min(image, default=-1), max(image, default=-1), len(image))
 
 
 def _extremes_by_modes(layout: Layout, values: Values) -> tuple[int, int, int]:
@@ -202,16 +207,18 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         base = c.base.evaluate(values)
-        moved = ComposedLayout(layout.a, base + start + layout.offset, layout.b)
-        image = [x - base for x in offsets(moved, values)]
+        inner = _listed(layout.b)
+        first = base + start + layout.offset
+        moved = swizzled(layout.a, first, offsets(layout.b, values) if inner is None else inner)
+        image = [x - base for x in moved] if base else moved
     else:
         raise TypeError("composed layout without a plain swizzle")
     top = max(image, default=-1)
     numbers = (("cosize", top + 1), ("allocation", allocation))
-    for index, x in enumerate(image):
-        if x < 0 or (x == top and x >= allocation):
-            return {"index_a": index, "offset": x}, numbers, len(image)
-    return None, numbers, len(image)
+    if top < allocation and min(image, default=0) >= 0:
+        return None, numbers, len(image)
+    index, x = next((i, x) for i, x in enumerate(image) if x < 0 or (x == top and x >= allocation))
+    return {"index_a": index, "offset": x}, numbers, len(image)
 
 
 def _layout_equal(e: p.LayoutEqual, values: Values) -> Checked:

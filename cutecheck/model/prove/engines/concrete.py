@@ -44,16 +44,21 @@ def offsets(layout: AnyLayout, values: Values) -> list[int]:
     if isinstance(layout.offset, MixedBits) or isinstance(layout.b, Swizzle):
         raise TypeError("composition of more than a swizzle")
     start = number(layout.offset, values)
-    inner = [start + x for x in offsets(layout.b, values)]
     if isinstance(layout.a, Swizzle):
-        bits, shift = (1 << layout.a.bits) - 1, layout.a.shift
-        if shift >= 0:
-            source = bits << (layout.a.base + shift)
-            return [x ^ ((x & source) >> shift) for x in inner]
-        source = bits << layout.a.base
-        return [x ^ ((x & source) << -shift) for x in inner]
+        return swizzled(layout.a, start, offsets(layout.b, values))
+    inner = [start + x for x in offsets(layout.b, values)]
     outer = offsets(layout.a, values)
     return [outer[x] for x in inner]
+
+
+def swizzled(sw: Swizzle, start: int, inner: list[int]) -> list[int]:
+    """Where a swizzle leads to from a start and offsets behind it."""
+    bits, shift = (1 << sw.bits) - 1, sw.shift
+    if shift >= 0:
+        source = bits << (sw.base + shift)
+        return [(y := start + x) ^ ((y & source) >> shift) for x in inner]
+    source = bits << sw.base
+    return [(y := start + x) ^ ((y & source) << -shift) for x in inner]
 
 
 def plain_offsets(shape: IntTuple, stride: IntTuple, values: Values) -> list[int]:

@@ -49,7 +49,7 @@ CASES: dict[type[object], tuple[p.Payload, p.Payload, tuple[ModuleType, str, str
     p.Injective: (p.Injective(Layout((8, 8), (1, 9))), p.Injective(Layout((8, 8), (1, 7))),
                   (brute, "_injective", "if x in seen", "if x in seen and x < 0")),
     p.CosizeFits: (p.CosizeFits(SW, 512), p.CosizeFits(SW, 511),
-                   (brute, "_cosize_fits", "x >= allocation", "x >= allocation - 1")),
+                   (brute, "_cosize_fits", "top < allocation", "top <= allocation")),
     p.LayoutEqual: (p.LayoutEqual(Layout((4, 2), (1, 4)), Layout(8, 1)),
                     p.LayoutEqual(Layout((4, 2), (1, 8)), Layout(8, 1)),
                     (brute, "_layout_equal", "if x != y", "if x == y")),
