@@ -109,8 +109,16 @@ def test_a_barrier_that_another_block_arrives_at_leaves_out_no_other(tmp_path: P
     assert ("CUT217", "kernel.py") in _found(tmp_path, _with(text, (LAST, "                self.store")))
 
 
-def test_stores_that_are_left_open(tmp_path: Path) -> None:
-    assert ("CUT216", "kernel.py") in _found(tmp_path, _with(KERNEL, (END, "")))
+@pytest.mark.parametrize("wait, said", [
+    ("", "nothing waits for"),
+    (END.replace("group(0", "group(1"), "its thread ends without a wait for all of its stores"),
+    (END, ""),
+])  # fmt: skip
+def test_stores_that_are_left_open(wait: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(_with(KERNEL, (END, wait)))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT216",), cache=False))
+    assert not report.failures
+    assert [(f.severity, said in f.message) for f in report.findings] == [("note", True)] * bool(said)
 
 
 BIAS = (
