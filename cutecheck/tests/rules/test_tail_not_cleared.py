@@ -231,13 +231,14 @@ def main(m: int, n: int, k: int):
     a, b, c = (torch.zeros(x, y, dtype=torch.float32, device="cuda") for x, y in ((m, k), (n, k), (m, n)))
     run(*(from_dlpack(t).mark_layout_dynamic(leading_dim=1) for t in (a, b, c)))
 """
-CP_ASYNC = "cute.nvgpu.cpasync.CopyG2SOp()"
+PLAIN = "cute.nvgpu.CopyUniversalOp(), cutlass.Float32"
+CP_ASYNC = "cute.nvgpu.cpasync.CopyG2SOp(), cutlass.Float32, num_bits_per_copy=32"
 
 
 @pytest.mark.parametrize("old, new, wrong", [
     ("# before", "", 2),
     ("# first", "tAsA.fill(0.0)\n        tBsB.fill(0.0)\n        cute.arch.sync_threads()", 0),
-    ("cute.nvgpu.CopyUniversalOp()", CP_ASYNC, 0),
+    (PLAIN, CP_ASYNC, 0),
     ("# before", "tAsA.fill(0.0)\n    for i in cutlass.range_constexpr(4):\n        tBsB[0, i, 0] = 0.0", 0),
     ("# first", "tAsA.store(cute.zeros_like(tAsA))\n        tBsB.store(cute.zeros_like(tBsB))", 0),
     ("    run(", "    assert k % 16 == 0\n    run(", 0),
@@ -247,4 +248,5 @@ def test_python(old: str, new: str, wrong: int, tmp_path: Path) -> None:
     (tmp_path / "k.py").write_text(SCRIPT.replace(old, new, 1))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT606",), cache=False))
     assert not report.failures and len(report.facts.events) == 6
+    assert all(t.space in ("gmem", "smem", "rmem") for e in report.facts.events for t in e.operands)
     assert len(report.findings) == wrong
