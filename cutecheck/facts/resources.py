@@ -128,11 +128,14 @@ def _shared(buffers: list[SmemBuffer]) -> tuple[int | None, int | None]:
     """Static bytes, and those of the DSL's allocations; members of a struct in dynamic memory are part of that."""
     open_ended = [b.buffer_id for b in buffers if b.size_bytes is None or b.span.is_python]
     arrays = [b for b in buffers if not any(b.buffer_id.startswith(f"{o}.") for o in open_ended)]
-    sizes = [_number(b.size_bytes) for b in arrays if b.size_bytes is not None]
-    total = None if None in sizes else sum(s for s in sizes if s is not None)
     if buffers and all(b.span.is_python for b in buffers):
-        return 0, total
-    return total, None
+        return tuple(_sum([b for b in arrays if ("::array@" in b.buffer_id) is own]) for own in (True, False))  # type: ignore[return-value]
+    return _sum(arrays), None
+
+
+def _sum(buffers: list[SmemBuffer]) -> int | None:
+    sizes = [_number(b.size_bytes) for b in buffers if b.size_bytes is not None]
+    return None if None in sizes else sum(s for s in sizes if s is not None)
 
 
 def _fragments(calls: list[Call], makers: tuple[str, ...]) -> int | None:

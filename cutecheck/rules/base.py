@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, MutableMapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 from cutecheck.facts import Call, Event, Facts, Launch, Lint, Site, SmemBuffer, Span
@@ -15,6 +14,7 @@ from cutecheck.model.ints import Condition
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.records import record
 from cutecheck.rules.derive.blocks import by_number
+from cutecheck.rules.wording import in_names_of_source, worded
 
 if TYPE_CHECKING:
     from cutecheck.rules.derive.buffers import Suggestion
@@ -174,40 +174,13 @@ class Rule:
         arch: str = "",
     ) -> Finding:
         """A finding of this rule, with the rule's own severity, confidence and family unless given."""
-        message, label, help = (in_singular(text) for text in (message, label, help))
+        message, label, help = (worded(text, span) for text in (message, label, help))
         witness = None if witness is None else in_names_of_source(witness)
-        places = tuple(Related(r.span, in_singular(r.label)) for r in related)
+        places = tuple(Related(r.span, worded(r.label, span)) for r in related)
         return Finding(
             self.code, self.name, family or self.family, severity or self.severity, confidence or self.confidence,
             span, message, label, help, witness, places, tuple(fixes), enclosing, arch,
         )  # fmt: skip
-
-
-_NUMBERED = re.compile(r"\b([A-Za-z_]\w*)([#~]\??\d+)")
-
-
-def in_names_of_source(witness: Witness) -> Witness:
-    """The words of a witness without the numbers that keep variables apart, small ones where names are equal."""
-    ends: dict[str, list[str]] = {}
-    for name, end in _NUMBERED.findall("\n".join((witness.summary, *witness.lines))):
-        if end not in ends.setdefault(name, []):
-            ends[name].append(end)
-
-    def plain(hit: re.Match[str]) -> str:
-        name, among = hit[1], ends[hit[1]]
-        return f"{name}#{among.index(hit[2]) + 1}" if len(among) > 1 else name
-
-    summary, *lines = (_NUMBERED.sub(plain, text) for text in (witness.summary, *witness.lines))
-    return replace(witness, summary=summary, lines=tuple(lines))
-
-
-_UNITS = "byte column copy element group instruction lane register sector segment stage thread value warp wavefront"
-_ONE = re.compile(rf"(?<![\w.,/`-])1 ({'|'.join(_UNITS.split())})s\b")
-
-
-def in_singular(text: str) -> str:
-    """The text of a finding with one of a thing in the singular."""
-    return _ONE.sub(r"1 \1", text)
 
 
 @record(frozen=True, slots=True)

@@ -149,7 +149,7 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
     "left open": (
         "TMA stores `{name}`, and its thread ends without a wait for all of its stores: the block's shared memory may "
         "be another's before it has been read", "run pass by pass, not waited for at the end",
-        "wait for all stores behind the last one (producer_tail(), cp_async_bulk_wait_group(0))", "",
+        "wait for all stores behind the last one (producer_tail(), tma_store_wait<0>)", "",
     ),
     "unstored": (
         "TMA stores `{name}`, which other threads have written, and no barrier comes between: what they write need "
@@ -246,13 +246,13 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
     "unfenced": (
         "`{name}` is multiplied, which threads have written, and no fence between the proxies comes between: MMAs of "
         "shared memory read it through the asynchronous proxy, and may find what was there before",
-        "no fence of the proxies since", "put fence_view_async_shared() (cute.arch.fence_proxy) between the writes and "
+        "no fence of the proxies since", "put fence_view_async_shared() between the writes and "
         "the barrier", "written here",
     ),
     "unflushed": (
         "TMA stores `{name}`, which threads have written before, and no fence between the proxies comes between: it "
         "may store what was there before", "no fence of the proxies since",
-        "put tma_store_fence() (cute.arch.fence_proxy) between the writes and the barrier", "written here",
+        "put tma_store_fence() between the writes and the barrier", "written here",
     ),
     "unsettled": (
         "`{name}` is multiplied while other warps may still write it: nothing tells this thread that they are done",

@@ -85,7 +85,7 @@ class SmemCapacity(Rule):
             return
         # one member of the objects of several kernels; one place of the DSL allocates several buffers
         group = list({(b.buffer_id if b.span.is_python else b.span): b for b in group}.values())
-        fixed = [b for b in group if b.enclosing and not in_dynamic(b, context.facts)] if _is_cpp(buffer) else []
+        fixed = [b for b in group if b.enclosing and _is_declared(b, context)]
         over = self._over(fixed, STATIC_SMEM, context) if fixed else None
         if over is not None:
             most = static_smem(buffer.arch)
@@ -192,6 +192,6 @@ def _named(arch: str, limit: int) -> str:
     return arch if smem_limit(arch) == limit else f"any architecture (`{arch}` was not asked for)"
 
 
-def _is_cpp(buffer: SmemBuffer) -> bool:
-    """The Python DSL has dynamic shared memory only."""
-    return not buffer.span.is_python
+def _is_declared(buffer: SmemBuffer, context: Context) -> bool:
+    """Whether it is a ``__shared__`` variable: in Python what ``alloc_smem`` makes, all else the launch gives."""
+    return "::array@" in buffer.buffer_id if buffer.span.is_python else not in_dynamic(buffer, context.facts)

@@ -135,7 +135,7 @@ def _not_fenced(store: Store, steps: list[Call], context: Context) -> _Fault:
         f"TMA stores `{store.name}`, which threads have written before, and no fence between the proxies comes "
         "between: it may store what was there before",
         f"written at line {last.span.line}, no fence since",
-        "put tma_store_fence() (cute.arch.fence_proxy, fence_view_async_shared) between the writes and the barrier",
+        "put tma_store_fence() between the writes and the barrier",
         [Related(last.span, "written here")],
     )
 
@@ -147,13 +147,13 @@ def _not_waited(store: Store, steps: list[Call], context: Context) -> _Fault:
     if not waits:
         return (
             f"nothing waits for the TMA store of `{store.name}`: the block may end while its shared memory is read",
-            "no wait after it", "commit, and wait before the block ends (tma_store_wait<0>, cp_async_bulk_wait_group)",
+            "no wait after it", "commit, and wait before the block ends (tma_store_wait<0>)",
             [],
         )  # fmt: skip
     if not commits:
         return (
             f"nothing commits the TMA store of `{store.name}`: the wait for groups does not wait for it",
-            "no commit after it", "commit it (tma_store_arrive, cp_async_bulk_commit_group)",
+            "no commit after it", "commit it (tma_store_arrive)",
             [Related(waits[0].span, "waits for groups")],
         )  # fmt: skip
     for write in written_before(store, context):

@@ -119,13 +119,13 @@ class WgmmaNotWaited(Replayed):
         if event is products[0] and not any(s.function in _FENCES and s.order < event.order for s in steps):
             return (
                 "no fence comes before this WGMMA, the kernel's first: it may read registers that are still written",
-                "no wgmma.fence before", "put warpgroup_arrive() (warpgroup.fence() in the DSL) before it", [],
+                "no wgmma.fence before", "put warpgroup_arrive() before it", [],
             )  # fmt: skip
         if later and not any(s.function in _COMMITS and event.order < s.order < later[0].order for s in steps):
             return (
                 "no group is committed between this WGMMA and the next wait, which waits for groups: it does not wait "
                 "for this one",
-                "not committed", "commit the group before the wait (warpgroup_commit_batch, warpgroup.commit_group)",
+                "not committed", "commit the group before the wait (warpgroup_commit_batch)",
                 [Related(later[0].span, "waits for groups")],
             )  # fmt: skip
         left = [groups_left(w) for w in later]
@@ -163,7 +163,7 @@ def _released(
                     "the loop releases a stage that WGMMAs in it read, and waits for none of them: the producer may "
                     "overwrite the stage while it is read",
                     "no wait for groups in the loop",
-                    "wait before the release (warpgroup_wait<N>, warpgroup.wait_group)",
+                    "wait before the release (warpgroup_wait<N>)",
                     [Related(releases[0].span, "releases a stage")],
                 )  # fmt: skip
     return None

@@ -146,8 +146,9 @@ def make_tma_atom_sm100(
     cluster_vmnk: AnyLayout | IntTuple = (1, 1, 1, 1),
     internal: DType | None = None,
 ) -> CopyAtom:
-    """``make_tma_atom_A/B_sm100``: the tile as the UMMA partitions it, multicast along the other mode's CTAs."""
-    dropped = {"A": 1, "B": 0}[operand]
+    """``make_tma_atom_A/B_sm100``: the tile as the UMMA partitions it, multicast along the other mode's CTAs; of ``C``,
+    which the DSL has too, the tile that is stored."""
+    dropped = {"A": 1, "B": 0, "C": 2}[operand]
     tiler = tuple(t for i, t in enumerate(mma_tiler) if i != dropped)
     tile = composition(make_identity_layout(shape(gmem)), tiler)
     values = layout(mma.thrfrg(operand, tile), 1)

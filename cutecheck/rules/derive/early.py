@@ -108,7 +108,7 @@ def _uncommitted(use: Use, filled: Use, wait: Call) -> Fault:
         f"`{use.tensor.name}` reads shared memory that cp.async fills through `{filled.tensor.name}` in the same loop, "
         "which commits no group: the wait for groups never waits for that copy",
         f"filled at line {filled.event.span.line}, no commit in the loop",
-        "commit the copies of each pass (cp_async_fence, cp_async_commit_group)",
+        "commit the copies of each pass (cp_async_fence)",
         ((filled.event.span, "filled asynchronously here"), (wait.span, "waits for groups")),
     )
 
@@ -127,7 +127,7 @@ def _left_open(filled: Use, use: Use, left: Pending) -> Fault:
         f"filled at line {filled.event.span.line}, the wait at line {left.wait.span.line} returns at once",
         f"wait until at most {_groups(fewer)} {'is' if fewer == 1 else 'are'} open"
         if left.committed
-        else "commit the copies before the wait (cp_async_fence, cp_async_commit_group)",
+        else "commit the copies before the wait (cp_async_fence)",
         (
             (filled.event.span, "filled asynchronously here"),
             (left.wait.span, f"leaves {_groups(left.allowed)} open"),

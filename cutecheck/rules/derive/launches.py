@@ -75,8 +75,12 @@ def allocated(launch: Launch, context: Context) -> list[SmemBuffer]:
     others = [x for x in context.index.launches_of.get(launch.kernel, []) if x.arch == launch.arch]
     if any(x.smem_bytes != launch.smem_bytes for x in others):
         return []
-    starts = (f"{launch.kernel}::smem@", f"{launch.kernel}/")
-    mine = [b for b in context.facts.buffers if b.arch == launch.arch and b.buffer_id.startswith(starts)]
+    starts = (f"{launch.kernel}::", f"{launch.kernel}/")
+    mine = [
+        b
+        for b in context.facts.buffers
+        if b.arch == launch.arch and b.buffer_id.startswith(starts) and "::smem@" in b.buffer_id
+    ]
     return [b for b in mine if b.size_bytes is not None and known_value(b.size_bytes) is not None]
 
 

@@ -94,6 +94,7 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         "make_tiled_tma_atom",
         "make_tiled_tma_atom_A",
         "make_tiled_tma_atom_B",
+        "make_tiled_tma_atom_C",
     ):
         return Builtin(f"cute.{name}")
     if name == "BaseDSL":

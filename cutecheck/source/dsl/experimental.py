@@ -41,7 +41,7 @@ def _allocate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
     wanted = {"layout": plain, "byte_alignment": given.get("alignment", 1)}
     if isinstance(layout, ComposedLayout):
         wanted["swizzle"] = layout.a
-    return storage.allocate(m, storage.Allocator(f"{span.line}"), [kind], wanted, span, "allocate_tensor")
+    return storage.allocate(m, storage.Allocator(), [kind], wanted, span, "allocate_tensor")
 
 
 @builtin("iket.mark")

@@ -103,7 +103,7 @@ def _constant(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Spa
 
 @builtin("cute.SmemAllocator")
 def _allocator(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return storage.Allocator(f"{span.line}")
+    return storage.Allocator()
 
 
 for _what in ("allocate", "allocate_array", "allocate_tensor"):
@@ -112,6 +112,9 @@ for _what in ("allocate", "allocate_array", "allocate_tensor"):
         return storage.allocate(m, args[0], args[1:], kwargs, span, what)
 
     PYTHON[f"smem.{_what}"] = _allocate
+
+
+PYTHON["arch.alloc_smem"], PYTHON["arch.get_dyn_smem"] = storage.static, storage.dynamic
 
 
 @builtin("struct.size_in_bytes", "struct.sizeof")

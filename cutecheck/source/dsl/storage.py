@@ -32,9 +32,9 @@ class Aligned:
 
 @dataclass(eq=False, slots=True)
 class Allocator:
-    """``SmemAllocator()``: bump allocation of shared memory."""
+    """``SmemAllocator()``: bump allocation of shared memory; ``array`` of what ``alloc_smem`` declares."""
 
-    name: str
+    name: str = "smem"
     places: dict[str, int] = field(default_factory=dict)  # how often each place has allocated
 
 
@@ -193,7 +193,7 @@ def allocate(
         frame = frame.caller
     if frame is not None and frame.symbol != where:  # a helper allocates, for one configuration of a kernel
         where = f"{frame.symbol}/{where}"
-    ident = f"{where}::smem@{span.line}:{span.column}"
+    ident = f"{where}::{allocator.name}@{span.line}:{span.column}"
     if not m.recorder.rehearses():  # a helper or comprehension allocates several buffers at one place
         allocator.places[ident] = allocator.places.get(ident, 0) + 1
         ident += f" ({allocator.places[ident]})" if allocator.places[ident] > 1 else ""
@@ -245,6 +245,36 @@ def tensor_on(m: Machine, pointer: Pointer, made: Any, swizzle: Value) -> Value:
     if isinstance(swizzle, Swizzle):
         pointer = replace(pointer, swizzle=swizzle)
     return with_pointer(pointer, made)
+
+
+def static(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``cute.arch.alloc_smem(type, elements, alignment)``: an array of shared memory of its own at each place."""
+    given = {**dict(zip(("element_type", "size_in_elems", "alignment"), args, strict=False)), **kwargs}
+    frame = m.recorder.frame
+    while frame is not None and frame.caller is not None and (
+        frame.function is None or "kernel" not in frame.function.flags
+    ):  # fmt: skip
+        frame = frame.caller
+    walk, allocator = modules.state(m).get("static shared memory", (None, None))
+    if allocator is None or walk is not frame:
+        allocator = Allocator("array")
+        modules.state(m)["static shared memory"] = (frame, allocator)
+    wanted = {"num_elems": given.get("size_in_elems", 1)}
+    if isinstance(given.get("alignment"), int):
+        wanted["byte_alignment"] = given["alignment"]
+    return allocate(m, allocator, [given.get("element_type")], wanted, span, "allocate_array")
+
+
+def dynamic(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """``cute.arch.get_dyn_smem(type, alignment)``: where the shared memory of the launch starts, each time."""
+    given = {**dict(zip(("element_type", "alignment"), args, strict=False)), **kwargs}
+    kind, align = given.get("element_type"), given.get("alignment")
+    if not isinstance(kind, ScalarType) or kind.dtype.bits is None:
+        return Unknown("the element type of this pointer is not known", span)
+    frame = m.recorder.frame
+    base = m.recorder.dynamic_shared(frame.kernel or frame.symbol if frame is not None else "", span)
+    known = align if isinstance(align, int) else int(bytes_to_hold(kind.dtype.bits))
+    return Pointer(base.buffer, "smem", kind, 0, max(known, base.align or 1))
 
 
 def _number(v: Value) -> int:

@@ -28,12 +28,15 @@ from cutecheck.source.eval.values import Extern, Scalar, ScalarType, TensorVal, 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-NAMES = frozenset({"make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "tma_partition"})
+NAMES = frozenset({
+    "make_tiled_tma_atom", "make_tiled_tma_atom_A", "make_tiled_tma_atom_B", "make_tiled_tma_atom_C", "tma_partition",
+})  # fmt: skip
 _FAILURES = (CuteError, UndecidedError, UnsupportedTmaError, Unsupported, TypeError, IndexError, AttributeError)
 _PARAMETERS = {
     "": ("op", "gmem_tensor", "smem_layout", "cta_tiler", "num_multicast"),
     "A": ("op", "gmem_tensor", "smem_layout", "mma_tiler_mnk", "tiled_mma", "cluster_shape_vmnk"),
     "B": ("op", "gmem_tensor", "smem_layout", "mma_tiler_mnk", "tiled_mma", "cluster_shape_vmnk"),
+    "C": ("op", "gmem_tensor", "smem_layout", "mma_tiler_mnk", "tiled_mma"),
 }
 
 

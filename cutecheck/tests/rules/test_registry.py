@@ -6,9 +6,8 @@ from typing import get_args
 import pytest
 
 from cutecheck.findings import UnknownRuleError
-from cutecheck.model.prove.obligation import Witness
 from cutecheck.rules import RULES, SECTIONS, Rule, documentation, find, selected
-from cutecheck.rules.base import Family, in_names_of_source, in_singular
+from cutecheck.rules.base import Family
 
 
 def test_codes_and_names_are_unique_and_well_formed_and_in_order() -> None:
@@ -68,33 +67,3 @@ def test_unknown_selectors_are_errors_with_a_suggestion() -> None:
         find("coma-coordinate")
     with pytest.raises(UnknownRuleError):
         selected(["CUT999"])
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("(1 instructions, 1 warps)", "(1 instruction, 1 warp)"),
-        ("11 warps, `1 warps` and 2.1 bytes", "11 warps, `1 warps` and 2.1 bytes"),
-        ("8 wavefronts where 1 would do", "8 wavefronts where 1 would do"),
-    ],
-)
-def test_one_of_a_thing_is_singular(text: str, shown: str) -> None:
-    assert in_singular(text) == shown
-
-
-@pytest.mark.parametrize(
-    ("text", "shown"),
-    [
-        ("bank 0 with copy_k_idx#376 = 0: 2 wavefronts", "bank 0 with copy_k_idx = 0: 2 wavefronts"),
-        ("stage#677 = 0, stage#699 = 1, k~12 = 3, stage#677 < 2", "stage#1 = 0, stage#2 = 1, k = 3, stage#1 < 2"),
-        ("*indices#?004 = 1", "*indices = 1"),
-        ("issue #12", "issue #12"),
-    ],
-)
-def test_a_witness_has_the_names_of_the_source(text: str, shown: str) -> None:
-    given = Witness(text, (("copy_k_idx#376", 0),))
-    assert in_names_of_source(given) == Witness(shown, (("copy_k_idx#376", 0),))
-
-
-def test_a_number_of_one_line_is_that_of_the_others() -> None:
-    assert in_names_of_source(Witness("i#9", (), ("i#7", "i#9"))) == Witness("i#1", (), ("i#2", "i#1"))

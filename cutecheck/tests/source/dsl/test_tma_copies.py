@@ -6,7 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.model.atoms import CopyAtom
+from cutecheck.model.tiled.tensor_map import TensorMap
+from cutecheck.source.dsl.values import TmaInfo
+from cutecheck.source.eval.values import TensorVal
 from cutecheck.tests.rules.test_dsl_copies import found
+from cutecheck.tests.source.dsl.run import driver
 
 LOAD = """
 import cutlass
@@ -55,3 +60,37 @@ def test_loads_are_given_what_the_dsl_asks_for(op: str, given: str, taken: bool,
     more = ", num_multicast=2" if op == SEVERAL else ""
     text = LOAD.replace("OP", op).replace("GIVEN", given).replace("MORE", more)
     assert ("CUT303" in [f.code for f in found(text, tmp_path, "sm_90a")]) != taken
+
+
+STORED = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import cpasync, tcgen05
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+made = []
+
+@cute.jit
+def host(c: cute.Tensor):
+    tiler = (CTAS * 128, 128, 64)
+    mma = cute.make_tiled_mma(tcgen05.MmaF16BF16Op(
+        cutlass.Float16, cutlass.Float32, (tiler[0], 128, 16), GROUP, tcgen05.OperandSource.SMEM,
+        cute.nvgpu.OperandMajorMode.K, cute.nvgpu.OperandMajorMode.K))
+    atom = tcgen05.make_smem_layout_atom(tcgen05.SmemLayoutAtomKind.K_SW128, cutlass.Float16)
+    layout = tcgen05.tile_to_mma_shape(atom, mma.partition_shape_C(tiler[:2]))
+    made.append(cute.nvgpu.make_tiled_tma_atom_C(cpasync.CopyBulkTensorTileS2GOp(), c, layout, tiler, mma))
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float16, (512, 256), stride_order=(1, 0)))
+"""
+
+
+@pytest.mark.parametrize(("ctas", "group"), [(1, "ONE"), (2, "TWO")])
+def test_a_store_of_accumulators_has_each_ctas_tile(ctas: int, group: str, tmp_path: Path) -> None:
+    """As the DSL prints it: ``(512,256):(1@1,1@0)``, and a box of the 128 rows of one CTA."""
+    text = STORED.replace("CTAS", str(ctas)).replace("GROUP", f"tcgen05.CtaGroup.{group}")
+    run = driver(tmp_path, text, arch="sm_100a")
+    (info,) = run.machine.functions["dsl modules"]["scopes"]["__main__ main"].env.vars["made"]
+    assert isinstance(info, TmaInfo) and isinstance(info.tma_tensor, TensorVal) and isinstance(info.atom.atom, CopyAtom)
+    assert str(info.tma_tensor.layout) == "(_512,_256):(_1@1,_1@0)"
+    found_map = info.atom.atom.tensor_map
+    assert isinstance(found_map, TensorMap) and found_map.box == (64, 128)
