@@ -247,7 +247,8 @@ def _moved(a: Use, b: Use) -> bool:
     """One partitioning of two views of a tensor (of its transpose, say): a thread has what only others had before."""
     if (a.tensor.layout, a.tensor.offset) == (b.tensor.layout, b.tensor.offset) or not one_space(a, b):
         return False
-    if uniform(a) != uniform(b):
+    left, right = uniform(a), uniform(b)
+    if left != right and (left.variables() or right.variables()):
         return False  # another stage, as far as the source says
     return _taken_from_others(a, b) is True
 

@@ -26,7 +26,7 @@ def swap(a: cute.Tensor, b: cute.Tensor):
     cute.copy(tiled, mine.partition_S(a), mine.partition_D(one))
     cute.copy(tiled, mine.partition_S(b), mine.partition_D(two))
     SYNC
-    back = tiled.get_slice(cute.arch.thread_idx()[0] ^ 1)
+    back = tiled.get_slice(127 - cute.arch.thread_idx()[0])
     kept = cute.make_rmem_tensor_like(back.partition_S(one))
     cute.copy(tiled, back.partition_S(one), kept)
     cute.copy(tiled, kept, mine.partition_D(b))
