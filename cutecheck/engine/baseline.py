@@ -51,7 +51,7 @@ def scope(paths: Iterable[Path], report: Report, place: Place, codes: Iterable[s
     """The scope of a run over ``paths``; files that could not be read are outside, and those it does not report."""
     broken = {place(e.path) for e in report.errors if e.span is None and e.path}
     some = report.facts.reported
-    reported = None if some is None else {place(p) for p in some}
+    reported = None if some is None else {place(p) for p in {*some}.difference(report.facts.unfinished)}
     given = [(PurePosixPath(_within(p, place)), p.is_dir()) for p in paths]
 
     def reads(path: str) -> bool:

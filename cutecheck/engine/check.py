@@ -105,7 +105,7 @@ def _judged(facts: Facts) -> set[str]:
     met = {s.path for s in _places(facts)}
     if facts.reported is not None:
         met = {path for path in met if notebooks.split(path)[0] in facts.reported}
-    return met.union(facts.commented)
+    return met.union(facts.commented).difference(facts.unfinished)
 
 
 def _apply_suppressions(

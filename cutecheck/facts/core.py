@@ -285,4 +285,5 @@ class Facts:
     archs: tuple[str, ...] = ()  # asked for by name; empty: guessed from the names in each file
     dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit
     reported: tuple[str, ...] | None = None  # of a part of a tree: the files that findings may be of
+    unfinished: tuple[str, ...] = ()  # of these not all that imports them was run: what is unused there is not known
     commented: tuple[str, ...] = ()  # C++ and Python files that may be reported and say `cutecheck:`

@@ -38,6 +38,8 @@ class Collected:
     cut: dict[Span, str] = field(default_factory=dict)  # functions that a limit left in the middle
     dropped: dict[str, int] = field(default_factory=dict)
     unrun: dict[str, int] = field(default_factory=dict)  # of scripts whose steps ran out: tests and functions left out
+    importers: set[str] = field(default_factory=set)  # scripts that import what changed and were not run
+    steps: int = 0  # that the script took
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
     defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
     configured: dict[str, tuple[str, str]] = field(default_factory=dict)  # kernels: without configuration, its digest
@@ -231,6 +233,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
         out.cut.setdefault(span, why)
     for kernel, count in part.dropped.items():
         out.dropped[kernel] = out.dropped.get(kernel, 0) + count
+    out.importers |= part.importers
     for path, count in part.unrun.items():
         out.unrun[path] = max(out.unrun.get(path, 0), count)
     out.internals.extend(part.internals)

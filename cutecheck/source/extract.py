@@ -134,7 +134,7 @@ def _extract(request: ExtractRequest) -> Facts:
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
     if python:
         try:
-            evaluate(scripts, python, request, _about(request), out)
+            evaluate(scripts, python, request, _about(request), out, None if request.changed is None else touched)
         except KeyboardInterrupt:
             out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
@@ -152,11 +152,14 @@ def _extract(request: ExtractRequest) -> Facts:
         predicates=tuple(sorted(out.predicates.values(), key=lambda p: (p.span, p.buffer, p.enclosing, p.arch))),
         errors=(*_errors_of(found.errors, request.changed), *out.errors.values()),
         files=len(found.files),
-        files_with_cute=len({*map(_file, wanted_set if request.changed is None else wanted_set & reported), *named}),
+        files_with_cute=len(
+            {*map(_file, wanted_set if request.changed is None else wanted_set & reported), *named} - out.importers
+        ),
         cutlass_version=request.cutlass_version,
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
+        unfinished=tuple(python) if out.importers or (any(p not in touched for p in out.unrun) and partial) else (),
         notes=tuple(
             filter(
                 None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
@@ -133,7 +134,7 @@ def _as_path(name: str) -> str:
 
 
 def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[str, Path]) -> list[str]:
-    """Of Python files those that are touched or import a touched module, and so on.
+    """Of Python files those that are touched or import a touched module, and so on: the nearest first.
 
     What leads from one to the other may be any of ``files``. A package that imports a touched module leads on to those
     that import one of these names from it, not to all that import something of the package.
@@ -143,9 +144,10 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
         return []
     importers = _Importers(files)
     passed_on: dict[str, frozenset[str] | None] = {}  # by packages that are hit
-    todo = list(hit)
+    far = dict.fromkeys(hit, 0)
+    todo = deque(sorted(hit))
     while todo:
-        at = todo.pop()
+        at = todo.popleft()
         some = passed_on.get(at)
         for path, names in importers.of(at, below=at in touched).items():
             if some is not None and names is not None and some.isdisjoint(names):
@@ -158,7 +160,8 @@ def importing(touched: frozenset[str], scripts: Sequence[str], files: Mapping[st
             elif path not in hit:
                 todo.append(path)
             hit.add(path)
-    return [p for p in scripts if p in hit]
+            far.setdefault(path, far[at] + 1)
+    return sorted((p for p in scripts if p in hit), key=far.__getitem__)
 
 
 def drivers(cute: Sequence[str], files: Mapping[str, Path]) -> list[str]:

@@ -9,8 +9,10 @@ import multiprocessing
 import os
 import pickle
 import signal
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
+from contextlib import closing
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +29,21 @@ from cutecheck.timing import phase
 
 _BOUND = "\0"  # in no name of a file: before those whose bindings, which are given by hand, are run
 _WORTH = 4  # files for which more processes are worth their start
+_FOR_IMPORTERS = 3  # times the steps of one file: what all those have together that import what changed
 
 
-def evaluate(scripts: dict[str, Path], wanted: list[str], request: ExtractRequest, about: str, out: Collected) -> None:
+def evaluate(
+    scripts: dict[str, Path],
+    wanted: list[str],
+    request: ExtractRequest,
+    about: str,
+    out: Collected,
+    changed: frozenset[str] | None = None,
+) -> None:
     """Every Python file that names CuTe, run as a script; or what that came to before.
 
-    ``about``: a digest of what the facts depend on besides the files.
+    ``about``: a digest of what the facts depend on besides the files. ``changed``: the files that a hook is about, of
+    which others are run for what they come to there.
     """
     reported = frozenset(scripts if request.changed is None else wanted)
     with phase("  of this: scripts"):
@@ -41,9 +52,10 @@ def evaluate(scripts: dict[str, Path], wanted: list[str], request: ExtractReques
             places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
             files = sorted((path, str(file)) for path, file in scripts.items())
             package = str(find_cutlass((*request.include_dirs, *request.paths)))
-            whole = (request.archs, request.include_dirs, places, sorted(reported), package, files)
+            about_files = (sorted(reported), sorted(changed or ()), package, files)
+            whole = (request.archs, request.include_dirs, places, *about_files)
             recall = ScriptRecall(request.store, digest(about, repr(whole)))
-        absorb(run(scripts, wanted, reported, request, recall), out)
+        absorb(run(scripts, wanted, reported, request, recall, changed), out)
 
 
 def run(
@@ -52,14 +64,21 @@ def run(
     reported: frozenset[str],
     request: ExtractRequest,
     recall: ScriptRecall | None = None,
+    changed: frozenset[str] | None = None,
 ) -> Collected:
     out = Collected()
-    work = _Work(scripts, wanted, reported, request)
-    with progress("evaluating Python", len(wanted)) as step:
-        for parts in work.parts(request.jobs if request.tracing is None else 1, recall):
+    work = _Work(scripts, wanted, reported, request, changed)
+    left = inf if changed is None else _FOR_IMPORTERS * work.steps
+    every = work.parts(request.jobs if request.tracing is None else 1, recall)
+    with progress("evaluating Python", len(wanted)) as step, closing(every) as coming:
+        for at, parts in enumerate(coming):
             for part in parts:
                 absorb(part, out)
+                left -= 0 if wanted[at] in (changed or ()) else part.steps
             step()
+            if left <= 0:
+                out.importers = set(wanted[at + 1 :])
+                break
     for part in _kept(recall, _BOUND.join(["", *wanted]), work.bound):  # each of them may have a binding in a comment
         absorb(part, out)
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
@@ -81,7 +100,12 @@ def _kept(recall: ScriptRecall | None, path: str, work: Callable[[], list[Collec
 
 
 def unrun(out: Collected) -> str | None:
-    """What a run says of scripts that had no steps left for all of their tests."""
+    """What a run says of scripts that had no steps left for all of their tests, or that were not run at all."""
+    if out.importers:
+        return (
+            f"{len(out.importers)} of the files that import what changed were not run, and of others not all tests: "
+            "those that are nearest used up the steps for them (max-steps); a check of the whole tree runs them"
+        )
     if not out.unrun:
         return None
     first, *more = sorted(out.unrun)
@@ -95,7 +119,12 @@ class _Work:
     """The runs of one request."""
 
     def __init__(
-        self, scripts: Mapping[str, Path], wanted: Sequence[str], reported: frozenset[str], request: ExtractRequest
+        self,
+        scripts: Mapping[str, Path],
+        wanted: Sequence[str],
+        reported: frozenset[str],
+        request: ExtractRequest,
+        changed: frozenset[str] | None,
     ) -> None:
         from cutecheck.source.dsl.extract import Runner
 
@@ -104,8 +133,13 @@ class _Work:
         self._reported = reported
         self._instantiate = request.instantiate
         self._runner = Runner(
-            scripts, request.paths, request.archs, request.limits, request.include_dirs, request.tracing
+            scripts, request.paths, request.archs, request.limits, request.include_dirs, request.tracing, changed
         )
+
+    @property
+    def steps(self) -> int:
+        """Of a file with all its tests."""
+        return self._runner.steps
 
     def one(self, path: str) -> list[Collected]:
         """What a file comes to, for each architecture."""
@@ -115,7 +149,7 @@ class _Work:
         """What bindings that are given by hand come to."""
         return self._collected(self._runner.bound(self._wanted, self._instantiate))
 
-    def parts(self, processes: int, recall: ScriptRecall | None = None) -> Iterator[list[Collected]]:
+    def parts(self, processes: int, recall: ScriptRecall | None = None) -> Generator[list[Collected], None, None]:
         """What every file comes to, in order."""
         recalled = [None if recall is None else recall.parts(path) for path in self._wanted]
         missing = [path for path, known in zip(self._wanted, recalled, strict=True) if known is None]
@@ -177,6 +211,7 @@ class _Work:
             collect(driver.recorder, self._reported | driver.library.cells_of(self._reported), out)
             out.configured = dict(configured(driver.machine))
             out.dropped = dict(dropped(driver.machine))
+            out.steps = driver.spent
             if driver.unrun:
                 out.unrun[path] = driver.unrun
             parts.append(out)

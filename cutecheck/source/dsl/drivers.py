@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from cutecheck.facts import Span, Unknown
@@ -27,6 +28,7 @@ _VARIANTS = 12  # of the parameters of a test
 _SOON = 6  # of them also where tests take many steps
 _SHORT = 3  # share of a file's steps up to which there are others
 _FEW = 16  # tests of a file that are run in their order
+_OTHERS_SHARE = 6  # of the steps of a file: what one gets that is run for what it imports
 Test = tuple[Span, list[Callable[[], object]]]
 
 
@@ -44,22 +46,32 @@ class Driver:
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file
         self.unrun = 0  # tests and functions that were left out when these were used up
+        self._most = limits.steps_per_root
+        self._places_in: frozenset[str] | None = None
         self._places: tuple[int, int] = (0, 0)  # where something of CuTe was found, and steps used when the last was
+
+    def about(self, files: frozenset[str]) -> None:
+        """Run the file for what it comes to in these, which it imports: as long as it comes to new places there."""
+        full = self.limits.steps_per_root
+        self._most = full // _OTHERS_SHARE
+        self._places_in = files
+        self.machine.budget.limits = replace(self.limits, steps_per_root=max(1, full // 2))
 
     def _found(self) -> int:
         return len(self.recorder.sites) + len(self.recorder.events) + len(self.library.launches)
 
     def _seen(self) -> int:
         """At how many places something of CuTe was found."""
-        recorder = self.recorder
-        return len({s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()})
+        recorder, only = self.recorder, self._places_in
+        spans = {s.span for s in recorder.sites.values()} | {e.span for e in recorder.events.values()}
+        return len(spans) if only is None else sum(s.path in only for s in spans)
 
     def _is_over(self) -> bool:
         """Whether the file had its steps. It has up to twice as many while its tests come to places that are new."""
-        most = self.limits.steps_per_root
+        most = self._most
         if self.spent <= most:
             return False
-        return self.spent > 2 * most or 2 * (self.spent - self._places[1]) > most
+        return self.spent > 2 * self.limits.steps_per_root or 2 * (self.spent - self._places[1]) > most
 
     def _look(self) -> None:
         count = self._seen()
@@ -94,7 +106,7 @@ class Driver:
             return
         self.guard(lambda: tests.extend(found[0].all() if found else ()), span)
         for turn in range(_VARIANTS):  # each test once before any again: steps may run out
-            if turn >= _SOON and _SHORT * self.spent > self.limits.steps_per_root:
+            if turn >= _SOON and _SHORT * self.spent > self._most:
                 break
             for at, calls in _spread(tests):
                 if turn < len(calls):
@@ -177,7 +189,9 @@ class Driver:
             novelty.leave_out(m, f"{span.path}:{span.line}")
         except BudgetExceeded as error:
             most = self.limits.steps_per_root
-            if m.budget.total + m.budget.used > FILES_SHARE * most or (m.budget.used > most and self._seen() > before):
+            others = self._places_in is not None
+            whole = m.budget.total + m.budget.used > FILES_SHARE * most
+            if others or whole or (m.budget.used > most and self._seen() > before):
                 self.unrun += 1  # not to its end
             else:
                 self.cut.append(Unknown(str(error), span))

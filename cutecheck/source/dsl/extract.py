@@ -68,7 +68,8 @@ def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
 
 
 class Runner:
-    """Runs scripts over one set of ``files``, whose sources it reads and parses once. ``roots`` are what is scanned."""
+    """Runs scripts over one set of ``files``, whose sources it reads and parses once. ``roots`` are what is scanned;
+    with ``changed`` the others are run for what they come to in those."""
 
     def __init__(
         self,
@@ -78,14 +79,21 @@ class Runner:
         limits: Limits,
         include: tuple[Path, ...] = (),
         tracing: Tracing | None = None,
+        changed: frozenset[str] | None = None,
     ) -> None:
         self._files = files
+        self._changed = changed
         self._archs = archs
         self._full = limits
         many = limits.steps_per_root == Limits().steps_per_root
         self._limits = replace(limits, steps_per_root=STEPS_A_FILE) if many else limits
         self._tracing = tracing
         self._library = Library(dict(files), roots, find_cutlass((*include, *roots)))
+
+    @property
+    def steps(self) -> int:
+        """That a file with all its tests may take."""
+        return self._limits.steps_per_root
 
     def script(self, path: str) -> Iterator[tuple[str, Driver]]:
         """A finished run of a file for each of its architectures; what other files walked is walked again."""
@@ -99,6 +107,8 @@ class Runner:
         wanted = self._archs or archs_of(library, file, data)
         for arch in wanted:
             driver = Driver(library, arch, self._limits, self._tracing)
+            if self._changed is not None and path not in self._changed:
+                driver.about(self._changed)
             driver.machine.functions[ARCH_IS_CERTAIN] = len(wanted) == 1
             driver.run(file, path)
             yield path, driver
