@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from cutecheck.facts.core import Call
+from collections.abc import Iterable
+
+from cutecheck.facts.core import Call, Event
 from cutecheck.facts.span import Span
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.records import record
@@ -40,3 +42,9 @@ def leftovers_of(call: Call) -> Leftovers | None:
     """What a call tells of a kernel's leftovers; None of other calls."""
     found = call.arguments[0] if call.function == "leftovers" and call.arguments else None
     return found if isinstance(found, Leftovers) else None
+
+
+def taken_by(event: Event, calls: Iterable[Call]) -> tuple[str, ...] | None:
+    """Buffers of which the kernel of an event takes single elements or pointers; None of one not walked to its end."""
+    mine = (c for c in calls if (c.kernel, c.arch) == (event.kernel, event.arch))
+    return next((found.taken for c in mine if (found := leftovers_of(c)) is not None), None)

@@ -6,6 +6,7 @@ from typing import cast
 
 from cutecheck.facts import ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import FILLED, Bound
+from cutecheck.facts.leftovers import taken_by
 from cutecheck.model.ints import Int, as_expr
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.records import record
@@ -32,7 +33,8 @@ class LeftOver:
 
 
 def left_over(load: Event, context: Context) -> LeftOver | None:
-    """What a copy to shared memory leaves out of the mode that a product sums over, of both of its operands.
+    """What a copy to shared memory, or to registers that go there, leaves out of the mode that a product sums over, of
+    both of its operands.
 
     Where the other operand is zero there, what is left is multiplied by zero.
     """
@@ -40,10 +42,11 @@ def left_over(load: Event, context: Context) -> LeftOver | None:
     if found is None:
         return None
     bound, part = found
+    targets = [load.operands[1]] if load.operands[1].space == "smem" else _passed_on(load, context)
     for gemm in _gemms(load, context):
         around = _last_is_short(load, part, gemm)
         sources = [_sources(gemm, operand, context) for operand in gemm.operands[-3:-1]]
-        if not any(_same_tile(load.operands[1], s) for fed in sources for s in fed):
+        if not any(_same_tile(t, s) for t in targets for fed in sources for s in fed):
             continue
         if all(fed and all(_all_left_over(s, gemm, around, context) for s in fed) for fed in sources):
             tails = open_end(load, part.extents[_K], part.tile[_K], context)
@@ -81,7 +84,35 @@ def _leaves(load: Event, context: Context) -> tuple[Bound, Guarded] | None:
 
 def _loads(event: Event) -> bool:
     spaces = tuple(t.space for t in event.operands)
-    return event.kind == "copy" and spaces == ("gmem", "smem") and event.reason is None and bool(event.kernel)
+    to = spaces in (("gmem", "smem"), ("gmem", "rmem"))
+    return event.kind == "copy" and to and event.reason is None and bool(event.kernel)
+
+
+def _passed_on(load: Event, context: Context) -> list[TensorFact]:
+    """Where in shared memory registers go that a copy from global memory fills."""
+    return [e.operands[1] for e in _copies(load, context) if e.operands[0].buffer == load.operands[1].buffer]
+
+
+def _copies(at: Event, context: Context) -> list[Event]:
+    """The copies of a kernel from registers to shared memory."""
+    return [
+        e for e in context.facts.events
+        if e.kind == "copy" and (e.kernel, e.arch) == (at.kernel, at.arch) and e.reason is None
+        and tuple(t.space for t in e.operands) == ("rmem", "smem")
+    ]  # fmt: skip
+
+
+def _brought(write: Event, mine: list[Event], around: Loop | None, context: Context) -> list[Event] | None:
+    """The copies from global memory that a write to shared memory has its elements from; None of others."""
+    if write.operands[0].space != "rmem":
+        return [write]
+    registers = write.operands[0].buffer
+    taken = taken_by(write, context.facts.calls)
+    set_otherwise = _set_otherwise(context).get((registers, write.kernel, write.arch), ())
+    if taken is None or registers is None or registers in taken or any(_within(c, around) for c in set_otherwise):
+        return None
+    filled = [e for e in mine if len(e.operands) > 1 and e.operands[-1].buffer == registers]
+    return filled if filled and all(e.kind == "copy" for e in filled) else None
 
 
 def _gemms(load: Event, context: Context) -> list[Event]:
@@ -119,7 +150,11 @@ def _all_left_over(source: TensorFact, gemm: Event, around: Loop | None, context
         return False  # another view of the same memory
     if any(_within(c, around) for c in _set_otherwise(context).get((source.buffer, gemm.kernel, gemm.arch), ())):
         return False
-    return all(map(_loads, own)) and any(_leaves(e, context) is not None for e in own) and not any(map(_zeros, own))
+    brought = [_brought(e, mine, around, context) for e in own]
+    every = [e for loads in brought for e in loads or ()]
+    if None in brought or not all(map(_loads, every)):
+        return False
+    return any(_leaves(e, context) is not None for e in every) and not any(map(_zeros, every))
 
 
 def _within(at: Event | Call, around: Loop | None) -> bool:

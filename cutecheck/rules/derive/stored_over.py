@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from cutecheck.facts import Event, Guard, Loop, TensorFact
-from cutecheck.facts.leftovers import leftovers_of
+from cutecheck.facts.leftovers import taken_by
 from cutecheck.model import inttuple as it
 from cutecheck.model.expr import Var
 from cutecheck.model.ints import Dyn, as_expr
@@ -36,7 +36,7 @@ def stored_over(event: Event, context: Context) -> StoredOver | None:
     if event.predicated or not all(map(in_each_pass, inner(event.guards))) or is_own(event):
         return None
     there = variables(target)
-    if there is None or target.buffer in _read_otherwise(event, context):
+    if there is None or target.buffer in (taken_by(event, context.facts.calls) or ()):
         return None
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch)]
     sums = {e.operands[0 if len(e.operands) > 3 else -1].buffer for e in mine if e.kind == "gemm" and e.operands}
@@ -48,12 +48,6 @@ def stored_over(event: Event, context: Context) -> StoredOver | None:
             if by.get(loop) is not None and not _moves(there, loop, by[loop], event):
                 return StoredOver(loop, by[loop].partition("#")[0], source)
     return None
-
-
-def _read_otherwise(event: Event, context: Context) -> tuple[str, ...]:
-    """Global memory of which the kernel reads single elements, or that it takes pointers to."""
-    mine = (c for c in context.facts.calls if (c.kernel, c.arch) == (event.kernel, event.arch))
-    return next((found.taken for c in mine if (found := leftovers_of(c)) is not None), ())
 
 
 def in_each_pass(guard: Guard) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
-from cutecheck.facts.leftovers import leftovers_of
+from cutecheck.facts.leftovers import taken_by
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.elements import is_element
 from cutecheck.rules.derive.targets import atom_of_event, is_own
@@ -20,7 +20,7 @@ def stored_twice(event: Event, context: Context) -> Event | None:
     if not _is_store(event):
         return None
     target = event.operands[1]
-    if target.space == "gmem" and target.buffer in _read_otherwise(event, context):
+    if target.space == "gmem" and target.buffer in (taken_by(event, context.facts.calls) or ()):
         return None
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch)]
     for earlier in mine:
@@ -61,12 +61,6 @@ def _other_source(earlier: Event, event: Event) -> bool:
 
 def _sources(event: Event) -> range:
     return range(len(event.operands)) if event.kind == "gemm" else range(min(1, len(event.operands)))
-
-
-def _read_otherwise(event: Event, context: Context) -> tuple[str, ...]:
-    """Global memory of which the kernel reads single elements, or that it takes pointers to."""
-    mine = (c for c in context.facts.calls if (c.kernel, c.arch) == (event.kernel, event.arch))
-    return next((found.taken for c in mine if (found := leftovers_of(c)) is not None), ())
 
 
 def _used_between(earlier: Event, event: Event, mine: list[Event], context: Context) -> bool:

@@ -154,6 +154,29 @@ def test_what_does_for_the_first_tile_alone(change: str, tmp_path: Path) -> None
     assert not found(tmp_path, ONCE[change], (UP, DOWN))
 
 
+# through registers, which go to shared memory when all have been loaded
+STAGED = (
+    ("using Op = SM80_CP_ASYNC_CACHEALWAYS<uint128_t>;", "using Op = UniversalCopy<uint128_t>;"),
+    ("// before", "Tensor kA = make_fragment_like(tAsA), kB = make_fragment_like(tBsB);\n  // before"),
+    ("thr.partition_S(gA(_, _, t)), tAsA);", "thr.partition_S(gA(_, _, t)), kA);"),
+    ("thr.partition_S(gB(_, _, t)), tBsB);", "thr.partition_S(gB(_, _, t)), kB);"),
+    ("cp_async_fence();", "// loaded"),
+    ("cp_async_wait<0>();", "copy(kA, tAsA); copy(kB, tBsB);"),
+)
+
+
+@pytest.mark.parametrize("place", ["// before", "// first", "// loaded", ""])
+def test_registers_that_are_copied_on(place: str, tmp_path: Path) -> None:
+    """Cleared before they are loaded, in each pass; else they hold what the pass before loaded."""
+    clear = [(place, "clear(kA); clear(kB);\n  " + place)] if place else []
+    assert len(found(tmp_path, *STAGED, *clear)) == 2 * (place not in ("// first", "// loaded"))
+
+
+def test_registers_with_elements_of_other_origin(tmp_path: Path) -> None:
+    stored = ("// loaded", "for (int i = 0; i < size(kA); ++i) kA(i) = kA(i) + kB(i);")
+    assert not found(tmp_path, *STAGED, stored)
+
+
 @pytest.mark.parametrize("counted", [
     "int t = size<2>(gA) - 1; for (int c = size<2>(gA); c > 0; --c, --t)",
     "for (int c = 0; c < size<2>(gA); ++c)",

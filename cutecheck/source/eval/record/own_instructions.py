@@ -106,9 +106,10 @@ class InstructionRecorder(LaunchRecorder):
         self.filled(t, span)
 
     def filled(self, t: TensorVal, span: Span) -> None:
-        """All elements of a tensor in shared memory are set to what is no other tensor's."""
+        """All elements of a tensor in shared memory or registers are set to what is no other tensor's."""
         space = t.pointer.space if t.pointer is not None else t.space
-        if space == "smem" and self.acts() is None and self.follows_elements() and self.frame is not None:
+        if space in ("smem", "rmem") and self.acts() is None and self.in_kernel() and not self._events_off:
+            assert self.frame is not None
             key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings)
             if key not in self.calls:
                 self._of_elements(key, FILLED, span, (self.tensor_fact(t, span),), "filled")
