@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Mutated real files through the C++ front end: no exception, no hang, bounded memory.
 
-    python scripts/fuzz_cpp.py [--evaluate] [--count 20000] [--seed 1] [--seconds 2] PATH...
+    python scripts/fuzz_cpp.py [--check] [--count 20000] [--seed 1] [--seconds 2] PATH...
 
-Every mutant is loaded and lowered whole; with ``--evaluate`` it is evaluated as `cutecheck facts` does, alone in a
+Every mutant is loaded and lowered whole; with ``--check`` it is judged as `cutecheck check` does, alone in a
 folder. A crash, an internal error, or a mutant that takes longer than ``--seconds`` of CPU time for each 100 kB (ten
-times that for an evaluation) is written to ``fuzz-failure-SEED-N.cu`` and makes the exit status 1.
+times that for a check) is written to ``fuzz-failure-SEED-N.cu`` and makes the exit status 1.
 """
 
 from __future__ import annotations
@@ -22,12 +22,11 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 from cpp_frontend_report import nodes
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.source.cpp import Defines, load
 from cutecheck.source.cpp.words import words
 from cutecheck.source.discover import discover
-from cutecheck.source.eval.limits import Limits
-from cutecheck.source.extract import extract
-from cutecheck.source.request import ExtractRequest
 
 _SIGNS = words("< > ( ) { } [ ] , ; :: = && ... - * <<< >>> ' /* */ // 0x 1' Int< decltype( [&]{ asm( R\"(")
 _WORDS = words("template typename operator class using requires struct if constexpr new friend case default: enum auto")
@@ -66,18 +65,18 @@ def lowered(text: str, arch: str) -> int:
     return sum(1 for _ in nodes(load("fuzz.cu", text.encode("utf-8", "surrogatepass"), Defines(arch))))
 
 
-def evaluated(text: str, folder: Path) -> str:
-    """What is wrong with the evaluation of a text."""
+def checked(text: str, folder: Path) -> str:
+    """What is wrong with the check of a text."""
     file = folder / "mutant.cu"
     file.write_text(text, errors="replace")
-    found = extract(ExtractRequest((file,), limits=Limits(seconds_per_file=60)))
-    return next((e.message for e in found.errors if "internal error" in e.message), "")
+    report = check(inputs([str(file)]), Settings(cache=False, file_timeout=60, jobs=1))
+    return next((e.message for e in report.failures), "")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("paths", nargs="+", type=Path)
-    parser.add_argument("--evaluate", action="store_true")
+    parser.add_argument("--check", action="store_true")
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=2.0)
@@ -96,8 +95,8 @@ def main() -> int:
         problem = ""
         arch = rng.choice(["", "sm_80", "sm_90a", "sm_100a"])
         try:
-            if args.evaluate:
-                problem = evaluated(text, folder)
+            if args.check:
+                problem = checked(text, folder)
             else:
                 lowered(text, arch)
         except Exception:
@@ -105,7 +104,7 @@ def main() -> int:
         spent = time.process_time() - began
         total += spent
         slowest = max(slowest, (spent, len(text)))
-        allowed = args.seconds * (10 if args.evaluate else 1) * max(1.0, len(text) / 1e5)
+        allowed = args.seconds * (10 if args.check else 1) * max(1.0, len(text) / 1e5)
         if not problem and spent > allowed:
             problem = f"took {spent:.1f} s"
         if problem:
