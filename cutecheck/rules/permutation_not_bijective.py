@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Site
 from cutecheck.findings import Finding, Severity
 from cutecheck.model.algebra import coalesce, size
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import CuteError, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Bijective, Divides, Division
@@ -72,8 +72,12 @@ class PermutationNotBijective(Rule):
         if not usable(site) or not context.leads(site) or not isinstance(mma, TiledMMA):
             return
         enclosing = ", ".join(f"{k}={v}" for k, v in site.bindings)
+        try:
+            extents = [(mma.tile_size(mode), mma.atoms_extent(mode)) for mode in range(len(mma.permutation_mnk))]
+        except CuteError:  # what CuTe refuses where it is asked for, not where the type is named
+            return
         for mode, entry in enumerate(mma.permutation_mnk):
-            name = _NAMES[mode]
+            name, (tile, atoms) = _NAMES[mode], extents[mode]
             if isinstance(entry, Layout):
                 payload = Bijective(entry, size(entry), what=f"permutation of {name}")
                 outcome = context.prove(make_obligation(payload, (site.site_id,), arch=site.arch, span=site.span))
@@ -91,8 +95,7 @@ class PermutationNotBijective(Rule):
                         arch=site.arch,
                     )
                     continue
-            atoms = mma.atoms_extent(mode)
-            division = Division(f"tile {name}", mma.tile_size(mode), atoms)
+            division = Division(f"tile {name}", tile, atoms)
             outcome = context.prove(
                 make_obligation(Divides((division,), site.symbol), (site.site_id,), arch=site.arch, span=site.span)
             )
@@ -100,7 +103,7 @@ class PermutationNotBijective(Rule):
                 yield self.finding(
                     site.span,
                     severity=_severity(entry),
-                    message=f"the permutation of {name} in `{site.symbol}` covers {known_value(mma.tile_size(mode))}, "
+                    message=f"the permutation of {name} in `{site.symbol}` covers {known_value(tile)}, "
                     f"its atoms cover {known_value(atoms)}",
                     label=f"not a multiple of {known_value(atoms)}",
                     help="since CuTe 3.4 the third argument is a permutation (Tile), not a value layout",

@@ -55,8 +55,8 @@ class TailNotCleared(Rule):
         around the copies, bound the mode K by a run-time extent that no tile need divide, both operands' memory is
         cleared, filled or stored to by other means than such copies, or they fill it with zeros (``cp.async`` with
         ZFILL, and with a predicate in Python). Where a loop goes through K from its start, so that its last tile is the
-        short one, that has to happen in the loop: what was cleared before it holds the tile before. The same of registers
-        that such copies fill and others bring to shared memory, where nothing takes single elements of them.
+        short one, that has to happen in the loop: what was cleared before it holds the tile before. The same of
+        registers that such copies fill and others bring to shared memory, where nothing takes single elements of them.
 
     Why
         ``copy_if`` leaves out the instruction, in C++ that of ``cp.async``, too. Shared memory keeps what lay there,

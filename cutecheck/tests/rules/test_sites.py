@@ -12,7 +12,7 @@ from cutecheck.model.basis import X
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Sym
 from cutecheck.model.layout import Layout
-from cutecheck.model.tiled import TiledCopy, make_tiled_mma
+from cutecheck.model.tiled import TiledCopy, TiledMMA, make_tiled_mma
 from cutecheck.tests.rules.build import FLOAT, SPAN, atom, codes, findings, hmma, layout, site
 
 
@@ -47,6 +47,13 @@ def test_coverage_of_hand_written_layouts(tv: str, expected: list[str]) -> None:
 def test_permutations(permutation: object, expected: list[str]) -> None:
     mma = hmma("(_2,_1,_1):(_1,_0,_0)", permutation)
     assert codes(Facts(sites=(site("tiled_mma", mma),))) == expected
+
+
+def test_atoms_that_cute_refuses_to_count_are_not_judged() -> None:
+    """``Layout<Shape<_16, _16, _1>, Stride<_1, _16>>`` compiles, in a TiledMMA too, until its size is asked."""
+    simt = mma_op("UniversalFMA", (FLOAT,) * 4)
+    mma = TiledMMA(simt, Layout((16, 16, 1), (1, 16)), (X, X, X))
+    assert codes(Facts(sites=(site("tiled_mma", mma),))) == []
 
 
 def test_permutations_are_judged_where_the_threads_strides_are_open() -> None:

@@ -26,7 +26,7 @@ from cutecheck.source.eval.intrinsics.dsl_show import copy_type, mma_type, op_js
 from cutecheck.source.eval.intrinsics.dsl_tensors import dtype_of, plain_layout
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.undetermined import part
-from cutecheck.source.eval.values import Slice, TensorVal, Value, constant
+from cutecheck.source.eval.values import ScalarType, Slice, TensorVal, Value, constant
 
 OP, TYPE = "dsl op", "dsl type"  # of an atom's `extra`
 OPERATIONS: dict[str, OpValue] = {}  # by the text in `extra`
@@ -100,6 +100,9 @@ def make_tiled_mma_value(c: Call) -> Value:
     permutation = number(c, permutation)
     if not isinstance(permutation, tuple):
         permutation = (permutation,)
+    for entry in permutation:
+        if isinstance(entry, (ScalarType, DType, str, float)):
+            raise alg.CuteError("expects a tile of integers, layouts or None, and one of its entries is none of these")
     return tiled.make_tiled_mma(atom, layout, permutation)
 
 

@@ -218,3 +218,23 @@ def test_a_tiled_copy_is_made_of_constants(tmp_path: Path, capsys: pytest.Captur
     assert findings[0]["message"].endswith("it is (tiler[0],tiler[1])")
     assert findings[1]["message"].endswith("it is (both[1][0],both[1][1])")
     assert not any("#" in f["message"] for f in findings)
+
+
+TILE = """
+import cutlass
+import cutlass.cute as cute
+
+@cute.jit
+def host():
+    op = cute.make_mma_atom(cute.nvgpu.MmaUniversalOp(cutlass.Float16))
+    cute.make_tiled_mma(op, cute.make_layout((16, 16, 1)), (128, 128, cutlass.Float4E2M1FN))  # refused
+
+host()
+"""
+
+
+def test_a_tile_has_integers_and_layouts(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "tile.py"
+    file.write_text(TILE)
+    document = _run("check", file, capsys)
+    assert [(f["code"], f["line"]) for f in document["findings"]] == [("CUT303", 8)] and not document["errors"]
