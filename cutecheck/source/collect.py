@@ -40,6 +40,7 @@ class Collected:
     unrun: dict[str, int] = field(default_factory=dict)  # of scripts whose steps ran out: tests and functions left out
     importers: set[str] = field(default_factory=set)  # scripts that import what changed and were not run
     steps: int = 0  # that the script took
+    beside: dict[str, set[Span]] = field(default_factory=dict)  # sites and copies in headers that are not reported
     internals: list[tuple[str, Span | None, str]] = field(default_factory=list)
     defined: dict[str, str] = field(default_factory=dict)  # functions that were walked, with their files
     configured: dict[str, tuple[str, str]] = field(default_factory=dict)  # kernels: without configuration, its digest
@@ -76,6 +77,9 @@ def collect(
     What a kernel calls in a header ``beneath`` them, which names nothing of CuTe, is a step of it all the same.
     """
     steps = reported | beneath
+    for at in (*(s.span for s in recorder.sites.values()), *(e.span for e in recorder.events.values())):
+        if at.path not in reported and not is_cute_header(at.path):
+            out.beside.setdefault(at.path, set()).add(at)
     for key, site in recorder.sites.items():
         if site.span.path not in reported:
             continue
@@ -234,6 +238,8 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     for kernel, count in part.dropped.items():
         out.dropped[kernel] = out.dropped.get(kernel, 0) + count
     out.importers |= part.importers
+    for path, places in part.beside.items():
+        out.beside.setdefault(path, set()).update(places)
     for path, count in part.unrun.items():
         out.unrun[path] = max(out.unrun.get(path, 0), count)
     out.internals.extend(part.internals)

@@ -1,11 +1,13 @@
-"""Headers of the project that no include line finds, or of which several fit it equally well: what they declare is
-unknown, and the report says so."""
+"""Headers of the project that no include line finds, of which several fit it equally well, or that were not named: what
+they declare is unknown or not judged, and the report says so."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
+from cutecheck.facts import Span
 from cutecheck.source.cpp.splice import installed, of_library
 from cutecheck.source.cpp.tree import Tree
 
@@ -68,3 +70,23 @@ def _line(tree: Tree, path: str, text: str, archs: Sequence[str]) -> int:
             if include.text == text and not include.within:
                 return found.stripped.count("\n", 0, include.begin) + 1
     return 0
+
+
+def unnamed(beside: Mapping[str, Collection[Span]], tree: Tree) -> str:
+    """What a report says of kernels that were walked in headers which nobody asked to check; empty for none.
+
+    ``beside``: the sites, copies and products in each file; those of libraries on the include path are no one's here.
+    """
+    libraries = tuple(os.path.join(os.path.realpath(folder), "") for folder in tree.include_dirs)  # noqa: PTH118
+    mine = {
+        p: len(at)
+        for p, at in beside.items()
+        if p in tree.files and not of_library(p) and not os.path.realpath(tree.files[p]).startswith(libraries)
+    }
+    if not mine:
+        return ""
+    first, *more = sorted(mine, key=lambda p: (-mine[p], p))
+    others = f" and {len(more)} more" if more else ""
+    count = sum(mine.values())
+    where = f"{count} place{'' if count == 1 else 's'} in headers that were not named ({first}{others})"
+    return f"configurations or copies at {where} are not judged: check the folder"

@@ -64,3 +64,31 @@ def test_of_headers_that_fit_equally_well_the_include_path_decides(tmp_path: Pat
     facts = extract(ExtractRequest((tmp_path,), include_dirs=(tmp_path / "lib" / "two",)))
     assert facts.notes == ()
     assert [str(s.value) for s in facts.sites] == ["_4:_1"]
+
+
+KERNEL = """#pragma once
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int N>
+__global__ void kernel(float const* in, float* out) {
+  Tensor a = make_tensor(make_gmem_ptr(in), make_layout(Int<N>{}));
+  copy(a, make_tensor(make_gmem_ptr(out), a.layout()));
+}
+"""
+
+
+def test_kernels_in_headers_that_were_not_named(tmp_path: Path) -> None:
+    """A file alone is checked: what its kernels do in the headers beside it is not judged, and that is said."""
+    (tmp_path / "kernel.h").write_text(KERNEL)
+    file, own = tmp_path / "a.cu", tmp_path / "own"
+    file.write_text('#include "kernel.h"\nvoid run(float* p) { kernel<64><<<1, 1>>>(p, p); }\n')
+    (note,) = extract(ExtractRequest((file,))).notes
+    assert note.startswith(
+        "configurations or copies at 1 place in headers that were not named (kernel.h) are not judged"
+    )
+    for paths in ((tmp_path,), (file, tmp_path / "kernel.h")):
+        assert not extract(ExtractRequest(paths)).notes
+    assert not extract(ExtractRequest((tmp_path,), changed=(file,))).notes
+    own.mkdir()
+    file.rename(own / "a.cu")
+    assert not extract(ExtractRequest((own,), include_dirs=(tmp_path,))).notes  # a library's, as one says with -I
