@@ -76,6 +76,7 @@ class Step:
     caller: Span | None = None
     adds: bool | None = None
     arrives: int | None = None
+    masked: bool = False
 
 
 @record(frozen=True, slots=True)

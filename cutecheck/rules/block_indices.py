@@ -11,6 +11,7 @@ from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
+from cutecheck.rules.derive.crossed_tiles import crossed
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
@@ -78,7 +79,9 @@ class TileOfAnotherBlock(Rule):
     What it checks
         In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
         rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
-        large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. A grid whose extents
+        large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. Where these are
+        computed of an index (``x / n``, ``x % n``), the rows of the two operands are not both what says one of C's
+        modes. A grid whose extents
         are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
         that only copy, and of what TMA stores, or threads of kernels that multiply (outside of loops): each block index
         that says which tile is read says where it is stored, and goes along the same extent there; the grid has its
@@ -103,8 +106,8 @@ class TileOfAnotherBlock(Rule):
         Tensor gC = local_tile(mC, tile_mn, make_coord(blockIdx.x, blockIdx.y));
 
     Assumptions
-        A mode that several indices walk, an index divided or computed, a tile scheduler's coordinates, and a kernel
-        with several products are not judged.
+        A mode that several indices walk, an index divided or computed (but as said), a tile scheduler's coordinates,
+        and a kernel with several products are not judged.
 
     Fix
         Make one coordinate (m, n, k) and take all tiles by it: ``local_tile(mC, tiler, coord, Step<_1, _1, X>{})``.
@@ -173,6 +176,9 @@ class TileOfAnotherBlock(Rule):
             if want is not None and mine[mode] == {} and _as_many(result, mode, made, want[1]):
                 yield self._nowhere(at, result, side, operand, want[0], what)
                 return
+            if have is None and want is None and (by := crossed(operand, (made.b, made.a)[mode], result, mode)):
+                yield self._crossed(at, result, side, operand, what, str(by))
+                return
             if have is None or want is None or have == want:
                 continue
             if have[0] == want[0]:
@@ -192,6 +198,20 @@ class TileOfAnotherBlock(Rule):
                 enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
+
+    def _crossed(
+        self, at: Call | Event, result: TensorFact, side: str, operand: TensorFact, what: str, by: str
+    ) -> Finding:
+        other = "rows" if side == "columns" else "columns"
+        by = _FRESH.sub("", by)
+        return self.finding(
+            at.span, f"`{by}` says which {what} a block multiplies, and which {other} of C it stores, and not which "
+            f"{side}: the product is of other {side} than those that it is stored to",
+            label=f"`{result.name}`, {other} from `{by}`",
+            help=f"take the tile of the operand by the coordinate that says the {side} of C",
+            related=[Related(operand.span, f"`{operand.name}`, rows from `{by}`")],
+            enclosing=at.enclosing, arch=at.arch,
+        )  # fmt: skip
 
     def _other_element(self, event: Event, context: Context) -> Iterable[Finding]:
         """A head, or a matrix of a batch, that is not the one of the kernel's other operands."""

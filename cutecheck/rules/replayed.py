@@ -65,6 +65,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "what is computed lacks it", "run pass by pass, no read of this tile",
         "read each stage once before it is filled again", "",
     ),
+    "loaded over": (
+        "TMA loads to `{name}` where it loads another tensor's tile at the same time, to the same bytes: the thread "
+        "has not waited in between, and one of the two tiles is lost", "the same bytes again",
+        "give each tensor a place of its own in shared memory", "loaded here before",
+    ),
     "unused": (
         "tile {tile} of the buffer is copied to `{name}` and never used, as all other tiles of its matrix are: what is "
         "computed lacks it", "run pass by pass, nothing multiplies or reads this tile",

@@ -61,7 +61,8 @@ class SmemOutOfBounds(Replayed):
     Assumptions
         Iterations and blocks whose number the source does not say are judged in a run pass by pass alone; but a stage
         that only a number of run time picks, ``(_, _, stage)``, comes to be each that the layout has. Not judged
-        are copies under a predicate (but those by ``cp.async`` of the Python DSL, which write zeros there), under a
+        are copies under a predicate (but those by ``cp.async`` of the Python DSL, which write zeros there, and stages
+        that do not exist, in such a run), under a
         condition that threads pass which are not neighbours, or under one on the thread that is not known, nor a tensor
         that is laid over several members of one structure, or over what the DSL's allocator gave one after another, of
         which the first is another tensor's. A copy under another condition happens. An array under a swizzle on

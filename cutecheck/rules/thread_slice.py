@@ -13,7 +13,7 @@ from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
-from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.guards import inner, leaves_out_blocks, same_in_all_blocks
 from cutecheck.rules.derive.takers import past_the_last
 
 _EXAMPLE = """
@@ -132,7 +132,8 @@ class SliceOfOneThread(Rule):
             yield from self._found(call, [t for t in call.arguments[3:4] if isinstance(t, TensorFact)], threads)
 
     def _found(self, at: Event | Call, tensors: Iterable[TensorFact], threads: int) -> Iterable[Finding]:
-        if not all(map(same_in_all_blocks, inner(at.guards))):
+        of_blocks = [g for g in inner(at.guards) if isinstance(at, Event) and leaves_out_blocks(g, at)]
+        if not all(g in of_blocks or same_in_all_blocks(g) for g in inner(at.guards)):
             return
         for tensor in tensors:
             index = None if tensor.thread is None else known_value(tensor.thread)

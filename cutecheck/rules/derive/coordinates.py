@@ -38,6 +38,7 @@ class Guarded:
     strides: tuple[Int, ...]
     tile: tuple[Int, ...]
     offset: Expr
+    kept: tuple[int, tuple[int, ...]] | None = None  # how many modes the whole tensor has, and which of them these are
 
 
 def guarded(tensor: TensorFact) -> Guarded | None:
@@ -57,7 +58,10 @@ def guarded(tensor: TensorFact) -> Guarded | None:
         modes, rank = [modes[i] for i in kept], len(kept)
     if len(sizes) < rank:
         return None
-    return Guarded(tuple(e for e, _ in modes), tuple(s for _, s in modes), tuple(sizes[:rank]), as_expr(tensor.offset))
+    return Guarded(
+        tuple(e for e, _ in modes), tuple(s for _, s in modes), tuple(sizes[:rank]), as_expr(tensor.offset),
+        None if kept is None else (len(root.shape) if isinstance(root.shape, tuple) else 1, tuple(kept)),
+    )  # fmt: skip
 
 
 def _kept(strides: list[Int], tile: AnyLayout, sizes: list[Int]) -> list[int] | None:

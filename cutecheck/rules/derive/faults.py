@@ -56,6 +56,7 @@ Kind = Literal[
     "unfilled",
     "under way",
     "refilled",
+    "loaded over",
 ]
 
 

@@ -13,7 +13,8 @@ def past_the_ends(replay: Replay) -> list[Fault]:
     found: dict[tuple[object, str], Fault] = {}
     for step in (*replay.steps, *replay.tiles, *(s for thread in replay.threads for s in thread.steps)):
         for place in step.places:
-            if place.past is not None and not step.maybe and place.space in ("smem", "gmem"):
+            there = not step.maybe or (step.masked and place.space == "smem")  # predicates bound tiles, not stages
+            if place.past is not None and there and place.space in ("smem", "gmem"):
                 kind: Kind = "past stage" if place.space == "smem" else "past tile"
                 found.setdefault((step.span, kind), Fault(kind, step, place))
     return list(found.values())

@@ -34,7 +34,7 @@ def outside(replay: Replay, call: Call, context: Context) -> list[Fault]:
     """
     found: dict[object, Fault] = {}
     for step in (*replay.steps, *(s for thread in replay.threads for s in thread.steps)):
-        for place in step.places if not step.maybe else ():
+        for place in step.places if not step.maybe or step.masked else ():
             if place.space != "smem" or place.past is not None or place.bits == place.root or step.span in found:
                 continue
             buffer = next(iter(context.index.buffers.get((place.buffer, call.arch), [])), None)

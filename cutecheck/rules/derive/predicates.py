@@ -101,6 +101,7 @@ def fault_of(
     event: Event, asked: Sequence[Predicate], tensor: TensorFact, part: Guarded, context: Context
 ) -> Fault | None:
     """The first fault; ``asked``: what is assigned to the elements of the predicate tensor at one place."""
+    asked = [_of_kept_modes(p, part) for p in asked]
     predicate, threads = asked[0], thread_count(event)
     if len(predicate.bounds[0].coordinates) != len(part.extents):
         return None
@@ -123,6 +124,20 @@ def fault_of(
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
         return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
     return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
+
+
+def _of_kept_modes(predicate: Predicate, part: Guarded) -> Predicate:
+    """A predicate of the whole matrix's coordinates, of which a slice (of a batch) has left out some."""
+    bounds = tuple(own for b in predicate.bounds if (own := _of_kept(b, part)) is not None)
+    return predicate if len(bounds) < len(predicate.bounds) else replace(predicate, bounds=bounds)
+
+
+def _of_kept(bound: Bound, part: Guarded) -> Bound | None:
+    """One whose coordinates are those of the modes that are left; None where they are others."""
+    many, kept = part.kept or (len(part.extents), range(len(part.extents)))
+    if len(bound.coordinates) == many:
+        return replace(bound, coordinates=tuple(bound.coordinates[i] for i in kept))
+    return bound if len(bound.coordinates) == len(part.extents) else None
 
 
 def _in_other_order(asked: Sequence[Predicate], part: Guarded) -> list[Predicate]:
@@ -148,7 +163,7 @@ def _in_other_order(asked: Sequence[Predicate], part: Guarded) -> list[Predicate
 def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate:
     """What a condition around the copy bounds, too: rows by ``if (row < m)``, columns by the predicate tensor."""
     around = [g for g in inner(event.guards) if g.bounds and g.complete]
-    more = tuple(b for g in around for b in g.bounds if len(b.coordinates) == len(part.extents))
+    more = tuple(own for g in around for b in g.bounds if (own := _of_kept(b, part)) is not None)
     return predicate if event.predicate is None or not more else replace(predicate, bounds=(*predicate.bounds, *more))
 
 

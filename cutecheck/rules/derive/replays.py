@@ -20,11 +20,13 @@ from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.left_out import missed, past_the_ends, unwritten
+from cutecheck.rules.derive.loaded_over import loaded_over
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
 from cutecheck.rules.derive.parts import crosses, meets, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
+from cutecheck.rules.derive.unfilled_slices import unfilled_slices
 from cutecheck.rules.derive.uses import holds_others
 
 Root = tuple[int, int]
@@ -354,9 +356,11 @@ class _Run:
     def _left_unread(self) -> None:
         """Of tiles that all are to be used one is copied, as often as it may be, and never read, or never multiplied as
         the others are: a loop ends early."""
-        if self.faults or self.by_hand or not self.replay.complete:
+        if self.faults or not self.replay.complete:
             return
         for of, fills in self.fills.items():
+            if of[0] in self.by_hand:
+                continue
             read = {source for f in fills if f.read is not None for source in f.tile or ()}
             used = self.multiplied.get(of, read)  # the first part of a tile may be read ahead, for the next pass
             known = all(f.tile is not None for f in fills) and fills[0].key[0] not in self.in_parts
@@ -449,5 +453,6 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
         unset = [f for f in unwritten(replay) if (f.kind, f.step.span) not in {(g.kind, g.step.span) for g in made}]
         found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *doubled(replay)]
+        found[id(replay)] += [*loaded_over(replay), *unfilled_slices(replay, call, context)]
         found[id(replay)] += outside(replay, call, context)
     return found[id(replay)]

@@ -37,18 +37,23 @@ def loads_one_tile(at: Span, of: Call | Event, context: Context) -> bool:
 
 
 def read_in_some_passes(fault: Fault, call: Call, context: Context) -> bool:
-    """Whether all that reads the buffer does so under a condition that leaves out passes of a loop."""
+    """Whether all that reads the buffer does so under a condition that leaves out passes of a loop, and is not the
+    fill's, too."""
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (call.kernel, call.arch)]
     reads = [
         e for e in mine for at, t in enumerate(e.operands)
         if t.space == "smem" and t.buffer == fault.place.buffer and not (e.kind == "copy" and at == 1)
     ]  # fmt: skip
-    return bool(reads) and all(not all(map(in_each_pass, inner(e.guards))) for e in reads)
+    fills = [set(e.guards) for e in mine if e.span == fault.step.span]
+    both = set.intersection(*fills) if fills else set()
+    return bool(reads) and all(not all(map(in_each_pass, inner(g for g in e.guards if g not in both))) for e in reads)
 
 
 def _is_whole(copy: Event) -> bool:
-    """All threads together copy as many elements as the matrix has."""
+    """All threads together copy as many elements as the matrix has; of registers it is not known which that is."""
     source, threads = copy.operands[0], None if copy.threads is None else known_value(copy.threads)
+    if source.space == "rmem":
+        return False
     whole, mine = _size(source.root_layout), _size(source.layout)
     return None not in (whole, mine, threads) and (mine or 0) * (threads or 0) >= (whole or 0)
 

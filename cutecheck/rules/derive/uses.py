@@ -31,7 +31,7 @@ _MOST = 1 << 17  # elements of a copy that are listed
 _OWN = (
     "cp_async", "elect", "canonical", "shfl", "shuffle", "redux", "vote", "ballot", "any_sync", "all_sync", "match",
     "initialize", "init", "transaction_bytes", "expect", "griddep", "bulk", "tma_store", "commit", "fence",
-    "warpgroup_arrive", "release", "tail",
+    "warpgroup_arrive", "release", "tail", "get_barrier",
 )  # fmt: skip
 OF_WARP = ("__syncwarp", "sync_warp")  # barriers of the lanes of a warp
 

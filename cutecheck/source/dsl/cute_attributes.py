@@ -217,6 +217,8 @@ def _tensor(m: Machine, t: TensorVal, name: str, span: Span) -> Value:
     if name == "iterator":
         start = _iterator(m, t)
         m.recorder.points(t, start, span)
+        if isinstance(start, Pointer):
+            m.recorder.begun[start.buffer, start.offset, start.swizzle] = t
         return start
     if name not in ("memspace", "fill", "store", "load"):
         m.recorder.takes((t,))

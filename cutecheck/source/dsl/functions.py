@@ -202,9 +202,15 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         contents = [
             v for v in (fn.self_, *args, *kwargs.values()) if isinstance(v, (TensorVal, tuple, Object, Closure))
         ]
-        if contents and not isinstance(value, TensorVal):
+        if contents and not _are_views(value):
             m.recorder.takes(contents)
     return value
+
+
+def _are_views(value: Value) -> bool:
+    """A function made tensors of tensors, as ``partition_S`` makes one and ``tma_partition`` two."""
+    made = value if isinstance(value, tuple) else (value,)
+    return bool(made) and all(isinstance(v, TensorVal) for v in made)
 
 
 def _apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:

@@ -83,10 +83,12 @@ def replay(
         running = longer if ended and len(longer.steps) > len(running.steps) else running
     m.history.replayed[id(decl)] = walked + 1, used + cost
     if running.steps:
-        missed = running.slices.missed() if complete else ()
+        missed, whole = (running.slices.missed(), running.slices.whole()) if complete else ((), ())
         scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
         unset = m.recorder.set_later(symbol, (s for s in running.never_set() if scanned(s.span.path)))
-        m.recorder.replayed(Replay(tuple(running.steps), complete, (), missed, tiles=unset), symbol, decl.span)
+        m.recorder.replayed(
+            Replay(tuple(running.steps), complete, (), missed, tiles=unset, whole=whole), symbol, decl.span
+        )
 
 
 def _way(m: Machine, args: list[Value], symbol: str) -> tuple[int, object, frozenset[tuple[object, ...]]]:
@@ -150,6 +152,7 @@ def _run(
     recorder, complete = m.recorder, True
     running = Replaying(m, least=least, numbers=numbers)
     running.of_elements = True
+    running.slices.given([*args, *kwargs.values()])
     running.memory.of = frozenset(p.name for p in decl.params)
     cut, used = dict(recorder.cut), m.budget.used
     kept = m.breaks, m.continues, m.attempts, m.loop

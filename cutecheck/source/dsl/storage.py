@@ -134,6 +134,9 @@ def member(m: Machine, obj: Object, name: str, span: Span) -> Value:
         t = t.type
     base = obj.pointer.buffer
     ident = base if obj.cls.memo.get("union") else f"{base}.{name}"
+    if ident != base:
+        within = m.recorder.within(base)
+        m.recorder.starts[ident] = within[1] // 8 + at if within is not None and isinstance(at, int) else None
     if isinstance(t, ClassInst):
         return Object(t, {}, Pointer(ident, "smem", t, 0, known), t.name)
     size = extent(m, t, span)[0]

@@ -67,6 +67,10 @@ STAGED = {
     "auto thr = Mma": "Tensor sC = make_tensor(make_smem_ptr(c), Layout<Shape<_128, _128>, Stride<_128, _1>>{}); "
     "auto store = Store{}.get_slice(threadIdx.x); auto thr = Mma",
 }  # fmt: skip
+NUMBERED = {
+    "BY_A": "blockIdx.x % (m / 128)", "BY_B": "blockIdx.x / (m / 128)",
+    "BY_C": "blockIdx.x % (m / 128), blockIdx.x / (m / 128)", "GRID": "m / 128 * (n / 128)",
+}  # fmt: skip
 FITS: dict[str, dict[str, str]] = {
     "plain": {},
     "by_y": {**OTHER_WAY, **SWAPPED},
@@ -80,9 +84,10 @@ FITS: dict[str, dict[str, str]] = {
     "chosen_later": {**LATER, "CHOSEN": "blockIdx.x, blockIdx.y"},
     "one_tile_of_columns": {"LAYOUT_C": "make_shape(m, _128{}), make_stride(_128{}, _1{})", "BY_C": "blockIdx.x, 0"},
     "split": {"FIRST": "blockIdx.z * 4", "TO_C": "C + blockIdx.z * m * n"},
-    "numbered": {
-        "BY_A": "blockIdx.x % (m / 128)", "BY_B": "blockIdx.x / (m / 128)",
-        "BY_C": "blockIdx.x % (m / 128), blockIdx.x / (m / 128)", "GRID": "m / 128 * (n / 128)",
+    "numbered": NUMBERED,
+    "numbered_transposed": {
+        **NUMBERED, "OPERANDS_A": "sB", "OPERANDS_B": "sA", "LAYOUT_C": "make_shape(n, m), make_stride(_1{}, n)",
+        "BY_C": "blockIdx.x / (m / 128), blockIdx.x % (m / 128)",
     },
     "swizzled": {  # of A rows as of C, of B as a tile scheduler says
         "BY_B": "(blockIdx.x + blockIdx.y) % (n / 128)", "BY_C": "blockIdx.x, (blockIdx.x + blockIdx.y) % (n / 128)",
@@ -98,6 +103,8 @@ DOES_NOT: dict[str, dict[str, str]] = {
     "b_by_x": {"BY_B": "blockIdx.x"},
     "a_and_b": {"BY_A": "blockIdx.y", "BY_B": "blockIdx.x"},
     "operands": {"OPERANDS_A": "sB", "OPERANDS_B": "sA"},
+    "a_by_columns": {**NUMBERED, "BY_A": NUMBERED["BY_B"]},
+    "b_by_rows": {**NUMBERED, "BY_B": NUMBERED["BY_A"]},
     "half_steps": {"FROM_A": "A + blockIdx.x * 64 * k", "BY_A": "0"},
     "grid": SWAPPED,
     "columns_as_rows": {"GRID": "ceil_div(m, 128), ceil_div(m, 128)"},

@@ -153,3 +153,52 @@ def test_the_last_tile_that_a_block_needs(tmp_path: Path, tile: str, said: list[
     messages = [f.message for f in report.findings]
     assert len(messages) == len(said) and not report.errors
     assert all(part in message for part, message in zip(said, messages, strict=True))
+
+
+BATCHES = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(a: cute.Tensor, tiled: cute.TiledCopy):
+    bx, bz, _ = cute.arch.block_idx()
+    thr = tiled.get_slice(cute.arch.thread_idx()[0])
+    gA = cute.local_tile(a[None, None, bz], (64, 64), (bx, None))
+    gA = cute.make_tensor(gA.iterator.align(4), gA.layout)
+    cA = cute.local_tile(cute.make_identity_tensor(a.shape)[None, None, bz], (64, 64), (bx, None))
+    tAgA, tAcA = thr.partition_S(gA), thr.partition_S(cA)
+    rA = cute.make_fragment_like(tAgA[None, None, None, 0])
+    rows, columns = cute.size(rA, mode=[1]), cute.size(rA, mode=[2])
+    pred = cute.make_rmem_tensor(cute.make_layout((1, rows, columns), stride=(0, 1, 0)), cutlass.Boolean)
+    for i in cutlass.range_constexpr(rows):
+        pred[0, i, 0] = cute.elem_less(tAcA[0, i, 0, 0][0], a.shape[0])
+    for k in cutlass.range(cute.size(gA, mode=[2])):
+        cute.copy(tiled, tAgA[None, None, None, k], rA, pred=pred)
+
+
+@cute.jit
+def host(a: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), a.element_type, num_bits_per_copy=32)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((1, 1)))
+    kernel(a, tiled).launch(grid=[8, 8, 1], block=[128, 1, 1])
+
+
+shape, stride = (cute.sym_int(), cute.sym_int(), cute.sym_int()), (cute.sym_int(), 1, cute.sym_int())
+cute.compile(host, make_fake_tensor(cutlass.Float32, shape, stride=stride, assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"), [("", "", []), ("a.shape[0])", "a.shape[1])", ["compare mode 0 with"])]
+)
+def test_coordinates_of_a_batch_and_a_tile_whose_address_is_said_to_be_aligned(
+    tmp_path: Path, right: str, wrong: str, said: list[str]
+) -> None:
+    """The identity tensor is of the whole tensor, the tile of one of its matrices, made anew of its first element."""
+    (tmp_path / "kernel.py").write_text(BATCHES.replace(right, wrong, 1) if right else BATCHES)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT604",)))
+    messages = [f.message for f in report.findings]
+    assert len(messages) == len(said) and not report.errors
+    assert all(part in message for part, message in zip(said, messages, strict=True))

@@ -137,6 +137,55 @@ def test_wrong_stages(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert code in _codes(tmp_path, KERNEL.replace(old, new))
 
 
+MASKED = (
+    "                if cute.elem_less(at[0, m, 0][0], rows) and at[0, m, 0][1] < rows:\n"
+    "                    cute.copy(g2s, g[None, m, None, k], s[None, m, None, stage])\n",
+    "                mask = cute.make_rmem_tensor((1, 1), cutlass.Boolean)\n"
+    "                mask[0] = cute.elem_less(at[0, m, 0][0], rows) and at[0, m, 0][1] < rows\n"
+    "                cute.copy(g2s, g[None, m, None, k], s[None, m, None, stage], pred=mask)\n",
+)
+SLICES = (
+    "        cute.copy(s2r_A, s2r_A.partition_S(sA), s2r_A.retile(rA))\n"
+    "        cute.copy(s2r_B, s2r_B.partition_S(sB), s2r_B.retile(rB))\n",
+    "        fA, fB, tA, tB = s2r_A.partition_S(sA), s2r_B.partition_S(sB), s2r_A.retile(rA), s2r_B.retile(rB)\n"
+    "        cute.copy(s2r_A, fA[None, None, 0], tA[None, None, 0])\n"
+    "        cute.copy(s2r_B, fB[None, None, 0], tB[None, None, 0])\n",
+)
+AHEAD = (
+    "            cute.gemm(mma, acc, rA[None, None, k]",
+    "            after = (k + 1) % cute.size(rA, mode=[2])\n"
+    "            cute.copy(s2r_A, fA[None, None, after], tA[None, None, after])\n"
+    "            cute.copy(s2r_B, fB[None, None, after], tB[None, None, after])\n"
+    "            cute.gemm(mma, acc, rA[None, None, k]",
+)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "code"),
+    [
+        ("", "", ""),
+        ("Int32(self.stages - 1)", "Int32(self.stages)", "CUT209"),  # a stage that there is not, under a predicate
+        ("cutlass.range(tiles, unroll=1)", "cutlass.range(tiles - 1, unroll=1)", "CUT218"),
+        (SLICES[1].splitlines(True)[1], "", "CUT221"),
+    ],
+    ids=["right", "stage behind the last", "last tile", "first slice"],
+)
+def test_blocks_behind_the_last_do_nothing(tmp_path: Path, old: str, new: str, code: str) -> None:
+    """All that a block does is under a condition that leaves out others; copies have predicates, slices come ahead."""
+    text = KERNEL
+    for right, made in (MASKED, SLICES, AHEAD):
+        assert right in text
+        text = text.replace(right, made)
+    head, body = text.split("        smem = cutlass", 1)
+    body, tail = body.split("    @cute.jit\n    def fetch", 1)
+    body = "".join(f"    {line}" if line.strip() else line for line in f"        smem = cutlass{body}".splitlines(True))
+    asks = "        if cute.size(c, mode=[0]) <= bid * 64:\n            pass\n        else:\n"
+    text = f"{head}{asks}{body}    @cute.jit\n    def fetch{tail}"
+    assert old in text
+    found = _codes(tmp_path, text.replace(old, new, 1) if old else text)
+    assert code in found if code else not found
+
+
 SHARES = {
     "        tiles = cute.size(gA, mode=[2])\n": "        whole = cute.size(gA, mode=[2])\n"
     "        share = cute.ceil_div(whole, cute.size(rows))\n        tiles = cutlass.min(share, whole)\n",

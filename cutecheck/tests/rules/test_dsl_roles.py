@@ -186,10 +186,12 @@ def test_right_roles(tmp_path: Path) -> None:
         (STORED + "            self.stored.arrive_and_wait()\n", STORED, "CUT216"),
         ("ACCUMULATE, False)", "ACCUMULATE, True)", "CUT220"),
         ("                        mma.set(warpgroup.Field.ACCUMULATE, True)\n", "", "CUT220"),
+        ("thr.partition_B(sB)", "thr.partition_B(sA)", "CUT222"),
+        ("(tma_a, 0, lone, cute.group_modes(sA, 0, 2)", "(tma_a, 0, lone, cute.group_modes(sB, 0, 2)", "CUT212"),
     ],
     ids=["other stage waited for", "early release", "advanced twice", "state anew", "no release",
          "one counted", "one step more", "no wait of the store", "no barrier after it",
-         "added to nothing", "never added"],
+         "added to nothing", "never added", "A for B", "A over B"],
 )  # fmt: skip
 def test_wrong_roles(tmp_path: Path, old: str, new: str, code: str) -> None:
     assert KERNEL.count(old) == 1

@@ -189,6 +189,71 @@ int main() {
   move<<<dim3(n / 32, m / 64), 128>>>(A, C, m, n);
 }
 """
+STAGED = """
+using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{}, Layout<Shape<_32, _4>>{},
+    Layout<_1>{}));
+using Fast = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<float>, float>{}, Layout<Shape<_32, _4>>{},
+    Layout<_1>{}));
+using Mma = TiledMMA<MMA_Atom<UniversalFMA<float>>, Layout<Shape<_16, _8, _1>>>;
+using Rows = Layout<Shape<_32, _8>>;
+__global__ void __launch_bounds__(128) multiply(float const* A, float const* B, float* C, int m, int n, int k) {
+  __shared__ float a[32 * 8];
+  __shared__ float b[32 * 8];
+  if (blockIdx.x * 32 >= m) return;
+  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, k), make_stride(_1{}, m));
+  Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(n, k), make_stride(_1{}, n));
+  Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(_1{}, m));
+  Tensor gA = local_tile(mA, Shape<_32, _8>{}, make_coord(blockIdx.x, _));
+  Tensor gB = local_tile(mB, Shape<_32, _8>{}, make_coord(blockIdx.y, _));
+  Tensor gC = local_tile(mC, Shape<_32, _32>{}, make_coord(blockIdx.x, blockIdx.y));
+  Tensor sA = make_tensor(make_smem_ptr(a), Rows{});
+  Tensor sB = make_tensor(make_smem_ptr(b), Rows{});
+  auto load = Load{}.get_slice(threadIdx.x);
+  Tensor fA = load.partition_S(gA), fB = load.partition_S(gB), tA = load.partition_D(sA), tB = load.partition_D(sB);
+  Mma mma;
+  auto thr = mma.get_slice(threadIdx.x);
+  Tensor pA = thr.partition_A(sA), pB = thr.partition_B(sB), pC = thr.partition_C(gC);
+  Tensor acc = thr.make_fragment_C(pC);
+  clear(acc);
+  BODY
+  copy(acc, pC);
+}
+int main() {
+  int m = 512, n = 512, k = 512;
+  thrust::device_vector<float> A(m * k), B(n * k), C(m * n);
+  multiply<<<dim3(m / 32, n / 32), 128>>>(A.data().get(), B.data().get(), C.data().get(), m, n, k);
+}
+"""
+BY_REGISTERS = """
+  Tensor rA = make_fragment_like(tA), rB = make_fragment_like(tB);
+  copy(Load{}, fA(_, _, _, 0), rA);
+  copy(Load{}, fB(_, _, _, 0), rB);
+  copy(rA, tA);
+  copy(rB, tB);
+  __syncthreads();
+  for (int t = 0; t < size<3>(fA); ++t) {
+    int next = t + 1 < size<3>(fA) ? t + 1 : t;
+    copy(Load{}, fA(_, _, _, next), rA);
+    copy(Load{}, fB(_, _, _, next), rB);
+    gemm(mma, pA, pB, acc);
+    __syncthreads();
+    copy(rA, tA); // the next
+    copy(rB, tB); // the next
+    __syncthreads();
+  }
+"""
+AT_ONCE = """
+  for (int t = 0; t < size<3>(fA); ++t) {
+    copy(Fast{}, fA(_, _, _, t), tA);
+    copy(Fast{}, fB(_, _, _, t), tB);
+    cp_async_fence();
+    cp_async_wait<0>();
+    __syncthreads();
+    gemm(mma, pA, pB, acc);
+    __syncthreads();
+  }
+"""
+STAGES, DIRECT = STAGED.replace("BODY", BY_REGISTERS), STAGED.replace("BODY", AT_ONCE)
 LOOP = "int i = 0; i < size<2>(gA)"
 MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "epilogue": (EPILOGUE, "", "", "", ""),
@@ -206,6 +271,11 @@ MISTAKES: dict[str, tuple[str, str, str, str, str]] = {
     "part_not_fetched": (PARTS, "    copy(tB(_, _, 0, i), rB(_, _, 0));\n", "", "CUT221", "`rB(_, _, j)` is read"),
     "resident": (RESIDENT, "", "", "", ""),
     "same_part_for_all": (RESIDENT, "kb + 16 * t", "kb", "CUT218", "still holds tile 0"),
+    "by_registers": (STAGES, "", "", "", ""),
+    "stored_once": (STAGES, "    copy(rB, tB); // the next\n", "", "CUT218", "still holds tile 0"),
+    "part_of_one": (STAGES, "Load{}.get_slice(threadIdx.x)", "Load{}.get_slice(0)", "CUT605", "`tA` is the part of"),
+    "at_once": (DIRECT, "", "", "", ""),
+    "to_one_place": (DIRECT, "make_smem_ptr(b)", "make_smem_ptr(a)", "CUT212", "`tB` writes shared memory that `tA`"),
     "grid": (GRID, "", "", "", ""),
     "too_few_blocks": (GRID, "m / 64", "m / 128", "CUT219", "nothing is stored to those behind 256"),
     "no_blocks": (GRID, "m / 64", "m / 1024", "CUT704", "a grid of 0 blocks along y"),

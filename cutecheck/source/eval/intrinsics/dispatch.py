@@ -125,7 +125,11 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
     if is_barrier(base):
         return Intrinsic(name, None, base)
     if isinstance(base, Extern):
-        return Extern(f"{base.what}.{name}", span, base.type if name in _CONTAINER_DATA else None)
+        if name not in _CONTAINER_DATA:
+            return Extern(f"{base.what}.{name}", span)
+        made = base.span  # two containers of one type have memory of their own
+        at = f"@{made.line}:{made.column}" if made is not None and "@" not in base.what else ""
+        return Extern(f"{base.what}{at}.{name}", span, base.type)
     if isinstance(base, Str):
         return Extern(name, span)
     found = static_member(m, ValueType(base), name, span)

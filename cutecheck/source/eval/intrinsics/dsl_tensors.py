@@ -46,6 +46,10 @@ def _make_tensor(c: Call) -> Value:
         first = first.pointer
     if isinstance(first, Pointer):
         c.m.recorder.made_over(first, c.span)
+        same = c.m.recorder.begun.get((first.buffer, first.offset, first.swizzle))
+        if same is not None and same.pointer is not None and same.layout == layout and same.pointer.type == first.type:
+            # ``make_tensor(t.iterator.align(16), t.layout)``: the tensor, of which more is known
+            return replace(same, pointer=replace(same.pointer, align=first.align))
         return with_pointer(first, layout)
     if isinstance(first, (tuple, int)):
         return TensorVal(layout, None, "coord", None, number(c, first))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import TensorFact, Unknown
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
-from cutecheck.model.expr import Expr
+from cutecheck.model.expr import Expr, const
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.eval.values import TensorVal
@@ -41,9 +41,10 @@ class Slices:
         self.by_elements: set[str] = set()  # buffers of which more is read, or elsewhere
 
     def decide(self, condition: Expr) -> None:
-        """A condition was decided by the run's numbers."""
-        self.decided |= run_time_names(condition)
-        self.of_blocks |= any(v.name.startswith("blockIdx.") for v in condition.variables())
+        """A condition was decided by the run's numbers: by those that it still hangs on in the first block."""
+        at_first = {v.name: const(0) for v in condition.variables() if v.name.startswith("blockIdx.")}
+        self.decided |= run_time_names(condition.substitute(at_first) if at_first else condition)
+        self.of_blocks |= bool(at_first)
 
     def given(self, values: Iterable[object]) -> None:
         """What a kernel is given: the extents of its tensors are numbers that its host chooses."""

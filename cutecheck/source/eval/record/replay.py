@@ -143,9 +143,10 @@ class Replaying(Holding):
             name = told.buffer  # exactly this one of its array
             if number is None:
                 self.end()
-        maybe = bool(self.under) or predicated
+        maybe, masked = bool(self.under) or predicated, predicated and not self.under
         adds = adds if goes_on and kind == "gemm" else None
-        self.add(Step(kind, span, where, name, number, found, goes_on, maybe, self.at.get(depth - 1), adds))
+        caller = self.at.get(depth - 1)
+        self.add(Step(kind, span, where, name, number, found, goes_on, maybe, caller, adds, masked=masked))
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""

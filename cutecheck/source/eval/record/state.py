@@ -34,6 +34,7 @@ from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
     Pointer,
     Scalar,
+    TensorVal,
     Value,
 )
 
@@ -110,6 +111,7 @@ class RecorderState(Describing):
         self.single_elements = 0  # how many of them were noted
         self._threads: dict[str, int] = {}
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
+        self.begun: dict[tuple[object, ...], TensorVal] = {}  # tensors whose first element a pointer was taken to
         self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them
         self.of_unions: set[str] = set()  # buffers that members of a union share
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first

@@ -38,7 +38,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if node.init is not None:
         m.run(node.init, inner)
     replay = m.dialect.replaying
-    decided = None if replay is None or not _leaves(node) else replay.slices.so_far()
+    around = replay is not None and _goes_around(node) and not any(x.kind in ("copy", "gemm") for x in replay.steps)
+    decided = None if replay is None or not (_leaves(node) or around) else replay.slices.so_far()
     shared_elements.reads(m, node.cond, inner)
     cond, known = own_elements.decided(m, node, inner)
     m.tested[id(node)] = cond
@@ -75,6 +76,11 @@ def _leaves(node: ir.If) -> bool:
     """``if (row >= end) return;``"""
     inner = node.then.body
     return node.other is None and len(inner) == 1 and isinstance(inner[0], ir.Return) and inner[0].value is None
+
+
+def _goes_around(node: ir.If) -> bool:
+    """``if row >= end: pass``, and all that the kernel does in ``else``: kernels of Python have no ``return`` there."""
+    return node.other is not None and not node.then.body
 
 
 def _both(
