@@ -316,7 +316,7 @@ def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Num
         tried = several_tiles(running) if asks else []
         if tried:
             return tried
-        team.farther = round_again(running) if asks and start.by_source and team.ended[-1] else {}
+        team.farther = round_again(running) if asks and team.ended[-1] else {}
         if team.farther:
             return None
         if start.by_source and not team.ended[-1]:
