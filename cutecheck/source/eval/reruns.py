@@ -197,8 +197,8 @@ class _Team:
         return all(self.ended) and not any(f.steps for f in self.found)
 
     def busy(self) -> int:
-        """Roles that were run and have steps of their own."""
-        return sum(len(f.steps) > 1 for f in self.found)
+        """Roles that were run and do something, apart from waiting for all others."""
+        return sum(any(_is_step(s) for s in f.steps) for f in self.found)
 
     def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
         if (thread, asked) not in self.known:
