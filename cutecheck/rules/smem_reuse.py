@@ -94,7 +94,8 @@ class SmemReuseWithoutBarrier(Replayed):
         CUDA C++ Programming Guide, synchronization functions
     """
 
-    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early")
+    kinds = ("unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early",
+             "heaped")  # fmt: skip
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"
