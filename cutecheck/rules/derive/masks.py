@@ -174,9 +174,12 @@ def _coordinates(source: TensorFact) -> tuple[Expr, ...] | None:
 
 def _evaluated(where: tuple[Expr, ...], values: Values, many: int = 0) -> tuple[int, ...] | None:
     """Coordinates under these values, and 0 for other variables; ``many`` for numbers that the host says."""
-    others = (lambda name: 0 if "#" in name or name.startswith((_RANK, _PLACE)) else many) if many else lambda name: 0
+
+    def other(name: str) -> int:
+        return 0 if "#" in name or name.startswith((_RANK, _PLACE)) else many
+
     try:
-        return tuple(e.evaluate({v.name: values.get(v.name, others(v.name)) for v in e.variables()}) for e in where)
+        return tuple(e.evaluate({v.name: values.get(v.name, other(v.name)) for v in e.variables()}) for e in where)
     except (KeyError, ZeroDivisionError, ValueError):
         return None
 

@@ -99,9 +99,16 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
 
 
 def _may_spin(call: Call, context: Context) -> bool:
-    """A loop around the try may be there to try again; none does in which tiles are copied or multiplied."""
+    """A loop around the try may be there to try again; none does in which tiles are copied or multiplied.
+
+    Unless it asks for the answer: ``while (!pipe.consumer_try_wait(state))``.
+    """
     loop = call.loops[-1] if call.loops else None
-    return loop is None or not any(loop in e.loops and e.kernel == call.kernel for e in context.facts.events)
+    return (
+        loop is None
+        or bool(dict(call.keywords).get("asked"))
+        or not any(loop in e.loops and e.kernel == call.kernel for e in context.facts.events)
+    )
 
 
 def _again(first: Call, call: Call, context: Context) -> bool:

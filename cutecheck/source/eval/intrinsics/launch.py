@@ -12,7 +12,17 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import spell, type_of
-from cutecheck.source.eval.values import LAUNCH_ATTRIBUTE, Address, FuncSet, Intrinsic, Object, ObjectPointer, Scalar, Value, constant
+from cutecheck.source.eval.values import (
+    LAUNCH_ATTRIBUTE,
+    Address,
+    FuncSet,
+    Intrinsic,
+    Object,
+    ObjectPointer,
+    Scalar,
+    Value,
+    constant,
+)
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 # aggregates of the libraries that programs fill: member names and types, in order
@@ -50,10 +60,7 @@ def record_type(m: Machine, name: str) -> ClassInst | None:
         return None
     key = ("record", name)
     if key not in m.instances:
-        decls = [
-            ir.Variable(n, _written(t), None, None, frozenset(), None, _NOWHERE, _NOWHERE)
-            for n, t in members
-        ]
+        decls = [ir.Variable(n, _written(t), None, None, frozenset(), None, _NOWHERE, _NOWHERE) for n, t in members]
         decl = ir.Class(name, "struct", None, None, (), decls, None, _NOWHERE, _NOWHERE)
         env = Env(m.program.root.env, "class")
         inst = ClassInst(Entry(decl, m.program.root.env, ir.Unit("", "cpp", ())), decl, env, (), None, None)
