@@ -99,6 +99,11 @@ ITSELF = {  # the kernel says what its cluster is
 }  # fmt: skip
 LANES = "Empty::arrive(&empty[i % 4], threadIdx.x % 32, uint32_t(threadIdx.x % 32 < 2))"
 TWO = PAIR | {"COUNT": "2", "ARRIVE": "if (threadIdx.x < 2) tell(there(&empty[i % 4], threadIdx.x))"}
+SHORT = {"i < k / 64": "i < (k / 64 + 3) / 4"}  # at the numbers of a first run no stage is filled twice
+MANY = PAIR | {  # warps of which each lane is told apart, and others that do nothing
+    "COUNT": "8", "ARRIVE": LANES + "; if (threadIdx.x == 0) out[i] = 0.f", "160": "288",
+    "if (threadIdx.x == 0) {\n": "if (threadIdx.x / 32 == 1 && threadIdx.x % 32 == 0) {\n",
+}  # fmt: skip
 KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "pair": (PAIR, set()),
     "by_parity": (PAIR | {"SLICE": "blockIdx.x % 2"}, set()),
@@ -147,6 +152,10 @@ KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "in_two_statements_counts_own": (TWO | {"COUNT": "1"}, {"CUT217"}),
     "first_phase_of_empty": (TWO | {"(i / 4 & 1) ^ 1": "i / 4 & 1"}, {"CUT217"}),
     "ends_at_once": (TWO | {"  }\n  cluster_sync();": "  }\n  cutlass::arch::NamedBarrier::sync(160, 0);"}, {"CUT217"}),
+    "few_passes": (TWO | SHORT, set()),
+    "few_passes_of_another_phase": (TWO | SHORT | {"full[i % 4], i / 4 & 1": "full[i % 4], i / 8 & 1"}, {"CUT213"}),
+    "many_roles": (MANY, set()),
+    "many_roles_of_another_phase": (MANY | {"(i / 4 & 1) ^ 1": "i / 4 & 1"}, {"CUT217"}),
     "same_part": (PAIR | {"SLICE": "0", "TILE": "blockIdx.y + n / 7"}, {"CUT804"}),
     "part_of_any_tile": (PAIR | {"TILE": "blockIdx.y + n / 7"}, set()),
     "other_tiles": (PAIR | {"TILE": "blockIdx.x % (n / 128)"}, {"CUT804"}),

@@ -109,7 +109,8 @@ def round_again(run: Replaying) -> Numbers:
         if len(now) == 2 and None not in now and now[1] - now[0] == seen:  # type: ignore[operator]
             numbers |= _scaled(run, ends or (), seen, 2 * seen + 1)
         elif loop.eventful and not loop.around and not of_grid(loop) and not ends and len(loop.asked) == seen + 1:
-            numbers |= _passes(loop, _MORE, numbers, lambda e, others: run.number(e, others=others), divisors)
+            more = tuple(n for n in _MORE if n > seen)
+            numbers |= _passes(loop, more, numbers, lambda e, others: run.number(e, others=others), divisors)
     return numbers
 
 
