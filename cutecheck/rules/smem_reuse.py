@@ -58,7 +58,8 @@ class SmemReuseWithoutBarrier(Replayed):
         access. A loop that writes stages and lets other threads read them has a barrier. Run
         pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait
         for it; and TMA fills none of which another thread has not said, by a barrier that was waited for, that its
-        reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for); threads
+        reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for), nor one
+        place twice for one phase; threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
         that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
         UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
