@@ -185,6 +185,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "brings all of its bytes, and the barrier expects those of one", "loaded by each lane that comes here",
         "let one thread load (elect_one_sync(), or one thread's index)", "",
     ),
+    "heaped": (
+        "TMA loads to `{name}`, where another load brings a tile of the same pass: one of them is lost, and what the "
+        "other place of the stage holds is none of this pass's", "to the same place, for the same phase",
+        "load each tile to a part of the stage that is its own", "loaded here, too",
+    ),
     "outrun": (
         "this wait is for parity {number}, of a phase that this thread knows to be over: where the others come first, "
         "the next one is over, too, and the wait never ends", "it ends only where this thread is early enough",

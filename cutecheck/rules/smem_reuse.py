@@ -59,7 +59,7 @@ class SmemReuseWithoutBarrier(Replayed):
         pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait
         for it; and TMA fills none of which another thread has not said, by a barrier that was waited for, that its
         reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for), nor, at
-        once, the tiles of two tensors to the same bytes; threads
+        once or for one phase, two tiles to the same bytes; threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
         that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
         UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
@@ -96,16 +96,9 @@ class SmemReuseWithoutBarrier(Replayed):
     """
 
     kinds = (
-        "unseen",
-        "overwritten",
-        "unreleased",
-        "overlaid",
-        "unstored",
-        "undue",
-        "unsettled",
-        "replaced early",
-        "loaded over",
-    )
+        "unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early",
+        "loaded over", "heaped",
+    )  # fmt: skip
     code = "CUT212"
     name = "smem-reuse-without-barrier"
     family = "epilogue"

@@ -37,6 +37,7 @@ Kind = Literal[
     "shut",
     "starved",
     "repeated",
+    "heaped",
     "stuck",
     "outrun",
     "scant",

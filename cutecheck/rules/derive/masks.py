@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from itertools import product
-from math import prod
+from math import lcm, prod
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.facts.index import place_of
+from cutecheck.model.algebra import size
 from cutecheck.model.expr import Expr, Op
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.records import record
@@ -17,6 +18,7 @@ from cutecheck.rules.tma_box import tensor_map_of
 _AXES = "xyz"
 _RANK, _PLACE, _SHAPE, _BLOCK = "block_rank_in_cluster", "block_id_in_cluster.", "cluster_shape.", "blockIdx."
 _MOST = 16  # blocks of a cluster
+_MANY = 46080  # of what the host says: so that there are even numbers of tiles of all usual sizes
 Values = dict[str, int]
 
 
@@ -53,7 +55,7 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
     bits = [[r for r in range(_MOST) if (m or 0) >> r & 1] for m in masks]
     of = known_value(found.num_multicast) if found.num_multicast is not None else None
     tiles = [_tile(event.operands[0], b) for b in blocks]
-    parts = [_part(event.operands[0], b, len(event.loops)) for b in blocks]
+    parts = [_part(event, b) for b in blocks]
     for rank, named in enumerate(bits):
         why = _wrong(rank, named, of, tiles, sum(map(len, bits))) or _same_part(rank, named, of, parts)
         if why:
@@ -129,20 +131,37 @@ def _tile(source: TensorFact, block: Values) -> tuple[int, ...] | None:
     where = _coordinates(source)
     if where is None or any(_by_remainder(at) for at in where):
         return None
-    return _evaluated(where, {axis: value for axis, value in block.items() if axis.startswith(_BLOCK)})
+    return _evaluated(where, {axis: value for axis, value in block.items() if axis.startswith(_BLOCK)}, _MANY)
 
 
-def _part(source: TensorFact, block: Values, loops: int) -> tuple[int, ...] | None:
-    """Where the part of a tile starts that a block brings, in the first pass of all loops.
+def _part(event: Event, block: Values) -> tuple[int, ...] | None:
+    """Where the part of a tile starts that a block brings, in the first pass of all loops, whichever tile that is.
 
     None where other numbers may say which part that is.
     """
-    where = _coordinates(source)
-    for at in where or ():
+    whole = _whole_tile(event)
+    where = tuple(_in_tile(at, whole) for at in _coordinates(event.operands[0]) or ())
+    for at in where:
         others = [v for v in at.variables() if v.name not in block]
-        if len(others) > loops or any("#" not in v.name or v.domain.bounds()[0] != 0 for v in others):
+        if len(others) > len(event.loops) or any("#" not in v.name or v.domain.bounds()[0] != 0 for v in others):
             return None
-    return None if where is None else _evaluated(where, block)
+    return _evaluated(where, block) if where else None
+
+
+def _whole_tile(event: Event) -> int:
+    """What the extents of the tile that all blocks bring together divide; 0 where they are not known."""
+    tiler = getattr(event.tiled, "tiler_mn", ())
+    known = [known_value(size(mode)) for mode in tiler] if isinstance(tiler, tuple) else []
+    return lcm(*(n for n in known if n)) if known and None not in known else 0
+
+
+def _in_tile(at: Expr, whole: int) -> Expr:
+    """Without what moves the start by whole tiles, unless the block's place in its cluster says so."""
+    return Expr(tuple(t for t in at.terms if not whole or not t[0] or t[1] % whole or _of_place(Expr((t,)))))
+
+
+def _of_place(at: Expr) -> bool:
+    return any(v.name.startswith((_RANK, _PLACE)) for v in at.variables())
 
 
 def _coordinates(source: TensorFact) -> tuple[Expr, ...] | None:
@@ -153,19 +172,33 @@ def _coordinates(source: TensorFact) -> tuple[Expr, ...] | None:
     return known if len(known) == len(source.offset) else None
 
 
-def _evaluated(where: tuple[Expr, ...], values: Values) -> tuple[int, ...] | None:
-    """Coordinates under these values, and 0 for other variables."""
+def _evaluated(where: tuple[Expr, ...], values: Values, many: int = 0) -> tuple[int, ...] | None:
+    """Coordinates under these values, and 0 for other variables; ``many`` for numbers that the host says."""
+
+    def other(name: str) -> int:
+        return 0 if "#" in name or name.startswith((_RANK, _PLACE)) else many
+
     try:
-        return tuple(e.evaluate({v.name: values.get(v.name, 0) for v in e.variables()}) for e in where)
+        return tuple(e.evaluate({v.name: values.get(v.name, other(v.name)) for v in e.variables()}) for e in where)
     except (KeyError, ZeroDivisionError, ValueError):
         return None
 
 
 def _by_remainder(expr: Expr) -> bool:
-    """Whether a block's index tells its place in the cluster by a remainder (``blockIdx.x % 2``)."""
+    """Whether a block's index tells its place in the cluster by a remainder (``blockIdx.x % 2``).
+
+    One of a number that the host says, as of the tiles along a mode, does not.
+    """
     atoms = [a for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)]
-    of_block = any(v.name.startswith(_BLOCK) for a in atoms if a.kind != "div" for e in a.args for v in e.variables())
+    of_block = any(
+        v.name.startswith(_BLOCK) for a in atoms if a.kind != "div" and not _by_host(a) for e in a.args
+        for v in e.variables()
+    )  # fmt: skip
     return of_block or any(_by_remainder(e) for a in atoms for e in a.args)
+
+
+def _by_host(atom: Op) -> bool:
+    return atom.kind == "mod" and bool(atom.args[1].variables())
 
 
 __all__ = ["Astray", "astray"]

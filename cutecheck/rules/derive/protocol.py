@@ -92,10 +92,23 @@ def pipelines(context: Context) -> dict[tuple[str, str], Pipeline]:
         for call in calls:
             pipeline, tried = found.get((call.subject, call.arch)), _TRIES.get(call.function)
             if pipeline is not None and tried is not None:
-                pipeline.escapes |= not pipeline.steps[tried]
+                pipeline.escapes |= not pipeline.steps[tried] and _may_spin(call, context)
         _link(context, found)
         context.memo["protocols"] = found
     return cast("dict[tuple[str, str], Pipeline]", context.memo["protocols"])
+
+
+def _may_spin(call: Call, context: Context) -> bool:
+    """A loop around the try may be there to try again; none does in which tiles are copied or multiplied.
+
+    Unless it asks for the answer: ``while (!pipe.consumer_try_wait(state))``.
+    """
+    loop = call.loops[-1] if call.loops else None
+    return (
+        loop is None
+        or bool(dict(call.keywords).get("asked"))
+        or not any(loop in e.loops and e.kernel == call.kernel for e in context.facts.events)
+    )
 
 
 def _again(first: Call, call: Call, context: Context) -> bool:

@@ -57,8 +57,10 @@ def _judged(at: Call | Event, context: Context, last: bool = False) -> bool:
 def _meetings(at: Call | Event, context: Context, before: bool) -> bool:
     """Something holds blocks of a cluster back before, or after; or is not known."""
     walks = Walks(context)
-    for call in context.facts.calls:
-        if (call.kernel, call.arch) != (at.kernel, at.arch) or walks.of(call) != walks.of(at):
+    calls = [c for c in context.facts.calls if (c.kernel, c.arch) == (at.kernel, at.arch)]
+    own = {c.span for c in calls if c.function == "mbarrier.named"}  # hold threads of one block back
+    for call in calls:
+        if call.span in own or walks.of(call) != walks.of(at):
             continue
         unseen = isinstance(call.result, Unknown) and call.result.reason in (NOT_WALKED, UNSEEN)
         if call.order != at.order and (call.order < at.order) is before and (unseen or _TOGETHER.search(call.function)):

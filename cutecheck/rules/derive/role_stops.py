@@ -53,6 +53,13 @@ class Loaders:
 
     def __init__(self) -> None:
         self.first: dict[tuple[object, Key, int, object, Barrier, int, int], int] = {}
+        self.here: dict[tuple[int, Key, int, Barrier, int], Step] = {}  # what a thread brings to a place in a phase
+
+    def over(self, me: int, step: Step, gate: Barrier, phase: int) -> Step | None:
+        """Another load of the thread that brings something else to the same place, for the same phase."""
+        target = step.places[1]
+        before = self.here.setdefault((me, key_of(target), target.offset, gate, phase), step)
+        return before if before.span != step.span and not step.maybe and not before.maybe else None
 
     def again(self, me: int, thread: Thread, step: Step, gate: Barrier, phase: int) -> bool:
         """Whether another lane of the warp has TMA bring the same tile, for the same phase.

@@ -458,6 +458,9 @@ class _Block:
         self.loads.append((gate, phase, step))
         if self.sure and self.loaders.again(me, w.thread, step, gate, phase):
             self._note("repeated", step, place, None, 0)
+        heaped = self.loaders.over(me, step, gate, phase)
+        if heaped is not None and self.sure:
+            self._note("heaped", step, place, heaped, 0)
         if before is not None and (before.gate, before.phase) == (gate, phase) and not before.reads:
             return  # another part of the same tile
         if before is not None and before.gate is not None:

@@ -29,14 +29,15 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
     size: so many passes go along that. Or they go on along one in such tiles, and these stay.
     """
     for thread in threads:
-        loads: dict[tuple[str, tuple[int, int]], _Loads] = defaultdict(_Loads)
+        loads: dict[tuple[str, tuple[int, int], int], _Loads] = defaultdict(_Loads)
         vague: set[str] = set()
+        parts: dict[str, tuple[tuple[int, int], list[int]]] = {}  # of the stage that a buffer's last load is to
         for step in (s for s in thread.steps if s.kind == "load"):
             source, target = step.places
             if source.walk is None or step.maybe or target.root == (0, 0):
                 vague.add(target.buffer)
             else:
-                found = loads[target.buffer, target.root]
+                found = loads[target.buffer, target.root, _part(target, parts)]
                 found.steps.append(step)
                 found.walks.append(source.walk)
         known = {key: x for key, x in loads.items() if key[0] not in vague} if thread.complete else {}
@@ -48,6 +49,15 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
                     again = _again(mine)
                     return Fault("unwalked", again, again.places[0])
     return None
+
+
+def _part(target: Place, parts: dict[str, tuple[tuple[int, int], list[int]]]) -> int:
+    """Which part of its stage a load brings, as those do that come one after the other to other places of it."""
+    stage, offsets = parts.get(target.buffer, (None, []))
+    if stage != target.bits or target.offset in offsets:
+        offsets = []
+    parts[target.buffer] = target.bits, [*offsets, target.offset]
+    return len(offsets)
 
 
 def _modes(loads: _Loads) -> Iterator[int]:

@@ -16,6 +16,7 @@ from cutecheck.source.cpp.around import SILENT, as_step
 from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, REMOTE, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses, writes
 from cutecheck.source.eval.intrinsics import cuda, warps
+from cutecheck.source.eval.record.in_clusters import is_by_thread
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.values import Pointer, Scalar, Value
 
@@ -137,10 +138,21 @@ def _at_barrier(
     block = () if to is None or kind != "arrive" else (m.dialect.to_model(to),)
     if shared_addresses.is_far(values[0]) and m.recorder.acts() is not None and kind == "arrive":
         block = (1,)  # another one than the first, whose run this is
+    elif shared_addresses.is_first(values[0]) and kind == "arrive":
+        block = (0,)
+    elif not block and one.far and kind == "arrive":
+        block = _block_of(m, values[0])
     m.recorder.barrier(kind, buffer, span, (index, *given), arrivals, commits, block)
     if one.name in _TELLS:
         m.recorder.synchronises(m, _TELLS[one.name], values[1:], span)
     return True
+
+
+def _block_of(m: Machine, address: Value) -> tuple[Value, ...]:
+    """The block that an address is in, where the statement that made it said so."""
+    number = address.value if isinstance(address, Scalar) else address
+    to = m.recorder.ranks.get(number.expr) if isinstance(number, Dyn) else None
+    return () if to is None else (to,)
 
 
 def _place(m: Machine, value: Value, span: Span) -> tuple[str, Value] | None:
@@ -199,9 +211,16 @@ def _given(m: Machine, name: str, values: list[Value]) -> Value:
     """What an address in another block is, or who is elected."""
     if name == "mapa":
         replay = m.recorder.acts()
-        if replay is not None and replay.thread is not None and len(values) > 1 and not replay.whole(values[1], False):
-            return values[0]  # its own, or that of a block which is not known: each is told as it tells others
-        return Scalar(shared_addresses.moved(values[0]), "uint32_t")
+        if replay is not None and replay.thread is not None and len(values) > 1:
+            number = replay.whole(values[1], False)
+            if number == 0 and is_by_thread(values[1]):
+                return Scalar(shared_addresses.moved(values[0], True), "uint32_t")
+            if not number:
+                return values[0]  # its own, or that of a block which is not known: each is told as it tells others
+        there = shared_addresses.moved(values[0])
+        if there is not None and len(values) > 1:
+            m.recorder.ranks[there.expr] = m.dialect.to_model(values[1])
+        return Scalar(there, "uint32_t")
     if name in SPECIAL:
         return _register(m, name)
     replay = m.recorder.acts()

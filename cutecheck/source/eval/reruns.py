@@ -197,8 +197,8 @@ class _Team:
         return all(self.ended) and not any(f.steps for f in self.found)
 
     def busy(self) -> int:
-        """Roles that were run and have steps of their own."""
-        return sum(len(f.steps) > 1 for f in self.found)
+        """Roles that were run and do something, apart from waiting for all others."""
+        return sum(any(_is_step(s) for s in f.steps) for f in self.found)
 
     def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
         if (thread, asked) not in self.known:
@@ -316,7 +316,7 @@ def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Num
         tried = several_tiles(running) if asks else []
         if tried:
             return tried
-        team.farther = round_again(running) if asks and start.by_source and team.ended[-1] else {}
+        team.farther = round_again(running) if asks and team.ended[-1] else {}
         if team.farther:
             return None
         if start.by_source and not team.ended[-1]:

@@ -29,7 +29,8 @@ from cutecheck.source.eval.values import (
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-_HERE, _THERE = "&", "&&"  # start the names: of this block, and of another one of the cluster
+# start the names: of this block, of another one of the cluster, of the first one, which this one is, from each of them
+_HERE, _THERE, _FIRST = "&", "&&", "&&&"
 _BARRIER = 8  # bytes
 _ALIGNED = (0, 1 << 20, 5 << 20)  # starts that are multiples of all that kernels align to
 _ANYWHERE = (16, 48, 1 << 10 | 16, 5 << 16)
@@ -205,16 +206,26 @@ def buffers(value: Value) -> list[str]:
     return sorted({v.name.lstrip(_HERE) for v in number.expr.variables() if v.name.startswith(_HERE)})
 
 
-def moved(value: Value) -> Dyn | None:
-    """The same address in another block of the cluster."""
+def moved(value: Value, first: bool = False) -> Dyn | None:
+    """The same address in another block of the cluster, or in the first one, where each block means that."""
     found = place(value)
-    return None if found is None else Dyn(ex.add(ex.var(f"{_THERE}{found[0]}", _WINDOW), found[1]))
+    there = _FIRST if first else _THERE
+    return None if found is None else Dyn(ex.add(ex.var(f"{there}{found[0]}", _WINDOW), found[1]))
 
 
 def is_far(value: Value) -> bool:
     """Whether a number is an address in another block of the cluster."""
+    return any(name.startswith(_THERE) and not name.startswith(_FIRST) for name in _names(value))
+
+
+def is_first(value: Value) -> bool:
+    """Whether it is one in the first block of the cluster, from each of its blocks."""
+    return any(name.startswith(_FIRST) for name in _names(value))
+
+
+def _names(value: Value) -> list[str]:
     number = value.value if isinstance(value, Scalar) else value
-    return isinstance(number, (Dyn, Sym)) and any(v.name.startswith(_THERE) for v in number.expr.variables())
+    return [v.name for v in number.expr.variables()] if isinstance(number, (Dyn, Sym)) else []
 
 
 def is_start(name: str) -> bool:
@@ -231,6 +242,7 @@ __all__ = [
     "as_number",
     "buffers",
     "is_far",
+    "is_first",
     "is_start",
     "located",
     "moved",

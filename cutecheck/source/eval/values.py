@@ -128,6 +128,7 @@ class ExternType:
 
 TYPE_TAG = "type_identity"  # of the standard library: a class whose member ``type`` is its argument
 TMA_DESCRIPTOR = "CUtensorMap"  # of the driver's header; CuTe's names for it mean this type
+LAUNCH_ATTRIBUTE = "cudaLaunchAttribute"
 
 
 @record(frozen=True, slots=True)

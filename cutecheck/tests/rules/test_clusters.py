@@ -26,6 +26,16 @@ __device__ void remote(uint64_t* bar, uint32_t block) {
       "mbarrier.arrive.shared::cluster.b64 _, [r];\\n}" :: "r"(at), "r"(block) : "memory");
 }
 """
+HEAD += """
+__device__ uint32_t there(uint64_t* bar, uint32_t block) {
+  uint32_t r;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(r) : "r"(cast_smem_ptr_to_uint(bar)), "r"(block));
+  return r;
+}
+__device__ void tell(uint32_t at) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" :: "r"(at) : "memory");
+}
+"""
 KERNEL = """
 template <class Tma>
 __global__ void __launch_bounds__(160) NAME(CUTE_GRID_CONSTANT Tma const tma, float* out, int n, int k) {
@@ -88,6 +98,12 @@ ITSELF = {  # the kernel says what its cluster is
         "kernel<<<dim3(8, 8, 1), 160, 65536>>>(tma, out, n, k);",
 }  # fmt: skip
 LANES = "Empty::arrive(&empty[i % 4], threadIdx.x % 32, uint32_t(threadIdx.x % 32 < 2))"
+TWO = PAIR | {"COUNT": "2", "ARRIVE": "if (threadIdx.x < 2) tell(there(&empty[i % 4], threadIdx.x))"}
+SHORT = {"i < k / 64": "i < (k / 64 + 3) / 4"}  # at the numbers of a first run no stage is filled twice
+MANY = PAIR | {  # warps of which each lane is told apart, and others that do nothing
+    "COUNT": "8", "ARRIVE": LANES + "; if (threadIdx.x == 0) out[i] = 0.f", "160": "288",
+    "if (threadIdx.x == 0) {\n": "if (threadIdx.x / 32 == 1 && threadIdx.x % 32 == 0) {\n",
+}  # fmt: skip
 KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "pair": (PAIR, set()),
     "by_parity": (PAIR | {"SLICE": "blockIdx.x % 2"}, set()),
@@ -132,6 +148,18 @@ KERNELS: dict[str, tuple[dict[str, str], set[str]]] = {
     "no_such_block": (PAIR | {"MASK": "6"}, {"CUT804"}),
     "column": (FOUR | {"MASK": "(1 << cx) | (1 << (cx + 2))"}, {"CUT804"}),
     "all_four": (FOUR | {"MASK": "15"}, {"CUT804"}),
+    "in_two_statements": (TWO, set()),
+    "in_two_statements_counts_own": (TWO | {"COUNT": "1"}, {"CUT217"}),
+    "first_phase_of_empty": (TWO | {"(i / 4 & 1) ^ 1": "i / 4 & 1"}, {"CUT217"}),
+    "ends_at_once": (TWO | {"  }\n  cluster_sync();": "  }\n  cutlass::arch::NamedBarrier::sync(160, 0);"}, {"CUT217"}),
+    "few_passes": (TWO | SHORT, set()),
+    "few_passes_of_another_phase": (TWO | SHORT | {"full[i % 4], i / 4 & 1": "full[i % 4], i / 8 & 1"}, {"CUT213"}),
+    "many_roles": (MANY, set()),
+    "many_roles_of_another_phase": (MANY | {"(i / 4 & 1) ^ 1": "i / 4 & 1"}, {"CUT217"}),
+    "same_part": (PAIR | {"SLICE": "0", "TILE": "blockIdx.y + n / 7"}, {"CUT804"}),
+    "part_of_any_tile": (PAIR | {"TILE": "blockIdx.y + n / 7"}, set()),
+    "other_tiles": (PAIR | {"TILE": "blockIdx.x % (n / 128)"}, {"CUT804"}),
+    "tiles_of_pairs": (PAIR | {"TILE": "blockIdx.x / 2 % (n / 128)"}, set()),
 }  # fmt: skip
 
 

@@ -57,6 +57,7 @@ WRONG = [
     (((WAIT, ""),), "CUT214"),
     (((RELEASE, ""),), "CUT214"),
     (((WAIT, ""), (RELEASE, RELEASE + WAIT)), "CUT214"),
+    (((WAIT, "      auto token = pipe.consumer_try_wait(read);\n"),), "CUT214"),  # and goes on, whatever it is told
     (((START, "cutlass::PipelineState<kStages> state;"),), "CUT214"),
     (((READ, "    cutlass::PipelineState<kStages> read(0, 1, 0);\n"),), "CUT214"),
     (((READ, READ.replace("kStages", "3")),), "CUT214"),
@@ -87,7 +88,12 @@ STAGES = [
     # each pass goes through all stages that one may be
     ((("tBsB(_, state.index())", "tBsB(_, k % kStages)"),), ""),
 ]
+OTHER = (  # a pipeline that is made, and that no thread takes a step of
+    ("  __syncthreads();\n", "  cutlass::PipelineTransactionAsync<2> other(sh.other, {});\n  __syncthreads();\n"),
+)
 BYTES_WRONG = [
+    # to where the load before it goes, for the same phase
+    ((*OTHER, (LOAD_B, LOAD_B + LOAD_B.replace("(_, k)", "(_, k + 1)"))), "CUT212 CUT805"),
     ((*ELECTED, (BYTES, "size(BM{}) * size(BK{}) * sizeof(half_t)")), "CUT805"),
     ((("params.num_consumers = 256;", "params.num_consumers = 128;"),), "CUT214"),
     ((("sizeof(Shared)", "sizeof(half_t) * cosize_v<SmemA>"),), "CUT209"),
@@ -98,6 +104,7 @@ BYTES_WRONG = [
 ]
 RIGHT = [
     (ELECTED, ""),
+    (OTHER, ""),
     ((("auto* bar", "uint64_t* bar"),), ""),
     # lagging release, a copied state; a state that went on by all stages has the other phase
     (((READ, READ + "    auto done = read;\n"), (RELEASE, "      pipe.consumer_release(done);\n      ++done;\n")), ""),

@@ -225,3 +225,37 @@ def test_what_the_addresses_of_arguments_lead_to_is_known_to_the_kernel(tmp_path
 def test_of_a_variable_of_another_type_than_the_parameter_nothing_is_known(tmp_path: Path) -> None:
     (event,) = run(tmp_path, BY_ADDRESS.replace("KIND", "long")).events
     assert str(event.operands[0].offset) == "8**table#1*threadIdx.x + blockIdx.x*tile"
+
+
+ATTRIBUTES = {
+    "one": ("cudaLaunchAttribute a; a.id = CLUSTER; a.val.clusterDim = {2, 1, 1}; config.attrs = &a;", "1", 2),
+    "last": (
+        "cudaLaunchAttribute a[2]; a[0].id = cudaLaunchAttributePriority; a[0].val.priority = 1; a[1].id = CLUSTER; "
+        "a[1].val.clusterDim.x = 2; a[1].val.clusterDim.y = 4; a[1].val.clusterDim.z = 1; config.attrs = a;", "2", 8,
+    ),
+    "more under a condition": (
+        "cudaLaunchAttribute a[2]; int k = 0; a[k].id = CLUSTER; a[k].val.clusterDim = dim3(2, 1, 1); ++k; "
+        "if (M) { a[k].id = cudaLaunchAttributePriority; ++k; } config.attrs = a;", "k", 2,
+    ),
+    "unknown": (
+        "cudaLaunchAttribute a[1]; a[0].id = CLUSTER; a[0].val.clusterDim = dim3(M, 1, 1); config.attrs = a;", "1", None
+    ),
+    "none": ("cudaLaunchAttribute a[1]; a[0].id = CLUSTER; a[0].val.clusterDim = {2, 1, 1};", "0", None),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", ATTRIBUTES)
+def test_attributes_of_a_launch_say_what_its_clusters_are(tmp_path: Path, way: str) -> None:
+    text, many, cluster = ATTRIBUTES[way]
+    body = f"""
+__global__ void kernel(int M) {{ auto shown = make_layout(M); }}
+void host(int M) {{
+  cudaLaunchConfig_t config{{}};
+  config.gridDim = dim3(8); config.blockDim = dim3(128);
+  {text.replace("CLUSTER", "cudaLaunchAttributeClusterDimension")}
+  config.numAttrs = {many};
+  cudaLaunchKernelEx(&config, kernel, M);
+}}
+"""
+    (launch,) = run(tmp_path, body, arch="sm_90a").launches
+    assert (launch.block_threads, launch.cluster) == (128, cluster)

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.expr.ranges import bounds
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.chosen import OneOf
-from cutecheck.source.eval.intrinsics.registry import Call, function
+from cutecheck.source.eval.intrinsics.registry import CONSTANTS, Call, function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import spell, type_of
-from cutecheck.source.eval.values import Address, FuncSet, Intrinsic, Object, ObjectPointer, Scalar, Value
+from cutecheck.source.eval.values import (
+    LAUNCH_ATTRIBUTE,
+    Address,
+    FuncSet,
+    Intrinsic,
+    Object,
+    ObjectPointer,
+    Scalar,
+    Value,
+    constant,
+)
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 # aggregates of the libraries that programs fill: member names and types, in order
@@ -22,9 +33,24 @@ _RECORDS: dict[str, tuple[tuple[str, str], ...]] = {
     ),
     "cudaLaunchConfig_t": (
         ("gridDim", "dim3"), ("blockDim", "dim3"), ("dynamicSmemBytes", "size_t"), ("stream", "cudaStream_t"),
-        ("attrs", "cudaLaunchAttribute"), ("numAttrs", "unsigned"),
+        ("attrs", "cudaLaunchAttribute*"), ("numAttrs", "unsigned"),
     ),
+    LAUNCH_ATTRIBUTE: (("id", "int"), ("val", "cudaLaunchAttributeValue")),
+    "cudaLaunchAttributeValue": (("clusterDim", "dim3"), ("cooperative", "int"), ("priority", "int")),
 }  # fmt: skip
+
+ATTRIBUTES = {  # of launches, as CUDA's headers number them
+    f"cudaLaunchAttribute{name}": i
+    for i, name in enumerate(
+        (
+            "Ignore", "AccessPolicyWindow", "Cooperative", "SynchronizationPolicy", "ClusterDimension",
+            "ClusterSchedulingPolicyPreference", "ProgrammaticStreamSerialization", "ProgrammaticEvent", "Priority",
+            "MemSyncDomainMap", "MemSyncDomain", "PreferredClusterDimension",
+        )
+    )
+}  # fmt: skip
+CONSTANTS.update((name, Scalar(value, "int")) for name, value in ATTRIBUTES.items())
+_MOST_ATTRIBUTES = 16
 
 
 def record_type(m: Machine, name: str) -> ClassInst | None:
@@ -34,10 +60,7 @@ def record_type(m: Machine, name: str) -> ClassInst | None:
         return None
     key = ("record", name)
     if key not in m.instances:
-        decls = [
-            ir.Variable(n, ir.Name(t, None, _NOWHERE), None, None, frozenset(), None, _NOWHERE, _NOWHERE)
-            for n, t in members
-        ]
+        decls = [ir.Variable(n, _written(t), None, None, frozenset(), None, _NOWHERE, _NOWHERE) for n, t in members]
         decl = ir.Class(name, "struct", None, None, (), decls, None, _NOWHERE, _NOWHERE)
         env = Env(m.program.root.env, "class")
         inst = ClassInst(Entry(decl, m.program.root.env, ir.Unit("", "cpp", ())), decl, env, (), None, None)
@@ -46,6 +69,11 @@ def record_type(m: Machine, name: str) -> ClassInst | None:
         m.instances[key] = inst
     found: ClassInst = m.instances[key]
     return found
+
+
+def _written(type_: str) -> ir.Expr:
+    named = ir.Name(type_.rstrip("*"), None, _NOWHERE)
+    return ir.TypeMod("ptr", named, _NOWHERE) if type_.endswith("*") else named
 
 
 def _part(c: Call, params: Value, name: str, position: int) -> Value:
@@ -69,7 +97,8 @@ def _cluster(c: Call) -> Value:
 def _runtime(c: Call) -> Value:
     params, kernel, *args = c.raw
     names = ("gridDim", "blockDim", "dynamicSmemBytes")
-    return _launched(c, kernel, [_part(c, params, n, i) for i, n in enumerate(names)], args, None)
+    config = [_part(c, params, n, i) for i, n in enumerate(names)]
+    return _launched(c, kernel, config, args, _cluster_of(c, params))
 
 
 @function("cudaLaunchKernelExC", "cudaLaunchKernel", "cudaLaunchCooperativeKernel", tolerant=True)
@@ -81,7 +110,26 @@ def _untyped(c: Call) -> Value:
     params, kernel, *more = c.raw
     names = ("gridDim", "blockDim", "dynamicSmemBytes")
     config = [_part(c, params, n, i) for i, n in enumerate(names)]
-    return _launched(c, kernel, config, _behind(c, kernel, more[0]) if more else None, None)
+    return _launched(c, kernel, config, _behind(c, kernel, more[0]) if more else None, _cluster_of(c, params))
+
+
+def _cluster_of(c: Call, params: Value) -> Value:
+    """The blocks of a cluster as the attributes of the launch say; None where it has none that says so."""
+    from cutecheck.source.eval.intrinsics.operators import dereference, index
+
+    attributes, many = _part(c, params, "attrs", 4), c.m.dialect.to_model(_part(c, params, "numAttrs", 5))
+    least = bounds(as_expr(many))[0] if isinstance(many, (int, Dyn, Sym)) else None  # more may be under a condition
+    for i in range(min(least or 0, _MOST_ATTRIBUTES)):
+        at = Scalar(i, "int")
+        pointed = isinstance(attributes, (ObjectPointer, Address)) and i == 0
+        one = dereference(c.m, attributes, c.span) if pointed else index(c.m, attributes, [at], c.span)
+        kind = constant(classes.get_field(c.m, one, "id", c.span)) if isinstance(one, Object) else None
+        if kind is None:
+            return None  # it may be any
+        if kind == ATTRIBUTES["cudaLaunchAttributeClusterDimension"]:
+            value = classes.get_field(c.m, one, "val", c.span)
+            return classes.get_field(c.m, value, "clusterDim", c.span) if isinstance(value, Object) else None
+    return None
 
 
 def _behind(c: Call, kernel: Value, addresses: Value) -> list[Value] | None:

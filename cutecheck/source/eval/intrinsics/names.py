@@ -45,7 +45,7 @@ TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/ar
 # pointers to structures that nobody defines
 _HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent_t": "CUevent_st"}
 # structures of the CUDA runtime that hold numbers and handles: no variable of a program is reached through them
-PLAIN_RECORDS = frozenset({"cudaLaunchAttribute"})
+PLAIN_RECORDS: frozenset[str] = frozenset()
 _DESCRIPTORS = frozenset({TMA_DESCRIPTOR, "TmaDescriptor", "Im2ColTmaDescriptor"})
 # of TMA, as a class with a function: what CuTe's own copies pick by the tensor map
 _INSTRUCTION = re.compile(r"SM90_TMA_(?:LOAD|STORE|REDUCE_ADD)(?:_IM2COL)?(?:_MULTICAST)?_[1-5]D$")

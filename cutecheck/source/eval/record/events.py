@@ -24,6 +24,7 @@ from cutecheck.facts.replayed import REPLAY, Replay, Step
 from cutecheck.model.ints import Condition, Int
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
+from cutecheck.source.eval.record import in_clusters
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
@@ -154,6 +155,8 @@ class EventRecorder(InstructionRecorder):
                 replay.named("sync", arguments, span, self.frame.symbol)
             else:
                 arrives = arrivals if commits is None else commits or None
+                if arrives is None and commits is None and kind == "arrive":
+                    arrives = in_clusters.arrivals(replay, self.frame.kernel, to)
                 if not replay.arrives_elsewhere(to, span):
                     replay.barrier(kind, buffer, span, self.frame.symbol, arguments, arrives, commits is not None)
         keywords = (

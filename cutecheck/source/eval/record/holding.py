@@ -267,8 +267,8 @@ class Holding(Running):
         if name.endswith(".create"):
             self.kinds[of] = name
             self._made(of, span, where, dict(keywords))
-            if name != _PLAIN and (name != _THREADS or self.by_source):
-                self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
+        elif self.kinds.get(of, _PLAIN) != _PLAIN and (self.kinds[of] != _THREADS or self.by_source):
+            self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
         by_threads = self.kinds.get(of) == _THREADS and not self.by_source
         if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":
             self.add(Step("call", span, where, "cp_async_wait", 0))  # it arrives when the thread's copies are done

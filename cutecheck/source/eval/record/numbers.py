@@ -28,6 +28,8 @@ _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
 _FEW_PASSES = 2
 _STAGES = 3  # of which a thread that waits for each once has not come round
+_MORE = (*_ODD, 6, 8, 10)  # of work that blocks share, rounded up
+_FEWEST = 2  # stages of a kernel in C++
 _SHORT = (12, 9, 8, 6)  # passes of a loop that has too many of them
 _RELATIONS = ("lt", "le", "eq", "ne")
 
@@ -98,13 +100,17 @@ def round_again(run: Replaying) -> Numbers:
     once = [b for b in stages if all(n == 1 for (buffer, _), n in waits.items() if buffer == b)]
     seen = max((stages[b] for b in once), default=0)
     numbers: Numbers = {}
-    if seen < _STAGES:
+    if seen < (_STAGES if run.by_source else _FEWEST):
         return numbers
+    divisors = {v.name: by for v, by in run.rounds.divisors.items()}
     for loop in run.rounds.loops.values():
         ends = _ends(loop) if loop.eventful and not loop.around and not of_grid(loop) else None
         now = [run.number(e) for e in ends] if ends else []
         if len(now) == 2 and None not in now and now[1] - now[0] == seen:  # type: ignore[operator]
             numbers |= _scaled(run, ends or (), seen, 2 * seen + 1)
+        elif loop.eventful and not loop.around and not of_grid(loop) and not ends and len(loop.asked) == seen + 1:
+            more = tuple(n for n in _MORE if n > seen)
+            numbers |= _passes(loop, more, numbers, lambda e, others: run.number(e, others=others), divisors)
     return numbers
 
 

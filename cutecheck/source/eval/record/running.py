@@ -18,6 +18,7 @@ from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval.record.in_clusters import tells_blocks_apart
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
 from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, Rounds
@@ -83,6 +84,7 @@ class Running:
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
         self.cost = 0  # steps of the evaluation
         self.chose = False  # something depended on ``given``
+        self.apart = False  # something depended on which block of its cluster this is
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.answers: list[tuple[Value, bool]] = []  # those on threads, and whether they hold
         self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
@@ -113,6 +115,7 @@ class Running:
     def truth(self, condition: Expr) -> bool | None:
         """Of a condition that all threads answer alike."""
         variables = condition.variables()
+        self.apart |= tells_blocks_apart(condition)
         if any(v.name.startswith("threadIdx.") for v in variables):
             if self.thread is None:
                 return self._all_say(condition)

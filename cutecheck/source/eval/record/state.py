@@ -103,6 +103,7 @@ class RecorderState(Describing):
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
         self._guards: list[Guard] = []
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
+        self.ranks: dict[Expr, Value] = {}  # of addresses in other blocks of the cluster: in which one, as said last
         self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from

@@ -10,14 +10,16 @@ from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir, losses, places, repeatable, slots, std_arrays, writes
+from cutecheck.source.eval.classes import construct
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
-from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.threads import some
 from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Elements, Held, Pair, like
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
+    LAUNCH_ATTRIBUTE,
     ArrayType,
     Closure,
     FuncSet,
@@ -158,6 +160,8 @@ def unset(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value | None
     fn = env.frame.function if env.frame is not None else None
     if not isinstance(fn, ir.Function) or not m.dialect.by_value or not _small(type_):
         return None
+    if isinstance(type_, ArrayType) and _is_attribute(type_.inner):
+        return _unset(m, type_, decl)
     given = only_indexed(fn).get(decl.name)
     if decl.flags & {"shared", "static", "extern", "thread"} or given is None:
         return None
@@ -174,14 +178,21 @@ def _small(type_: Value) -> bool:
             return False
         total *= type_.extent
         type_ = type_.inner
-    number = isinstance(type_, ScalarType) and type_.dtype.name in INTEGERS
+    number = _is_attribute(type_) or (isinstance(type_, ScalarType) and type_.dtype.name in INTEGERS)
     return 0 < total <= _MOST and (number or isinstance(type_, PtrType))  # of pointers: the stages of buffers
+
+
+def _is_attribute(type_: Value) -> bool:
+    """Attributes of launches, which the host fills one by one, and then gives to the runtime by a pointer."""
+    return isinstance(type_, ClassInst) and type_.decl.name == LAUNCH_ATTRIBUTE
 
 
 def _unset(m: Machine, type_: Value, decl: ir.Variable) -> Value:
     if isinstance(type_, ArrayType) and isinstance(type_.extent, int):
         kind = Held if type_.name else Elements
         return kind(_unset(m, type_.inner, decl) for _ in range(type_.extent))
+    if _is_attribute(type_):
+        return construct(m, type_, [], [], decl.span)
     return symbolic(m, type_, f"{decl.name}#{m.number()}", decl.span)
 
 
