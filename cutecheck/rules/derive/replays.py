@@ -28,6 +28,7 @@ from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.unfilled_slices import unfilled_slices
 from cutecheck.rules.derive.uses import holds_others
+from cutecheck.rules.derive.warpgroups import by_other_warpgroups
 
 Root = tuple[int, int]
 Key = tuple[str, Root]  # the buffer, and the bits of a stage in it
@@ -53,6 +54,7 @@ class _Fill:
     wrote: list[Touch | None] = field(default_factory=list)
     read: Step | None = None
     read_at: int = -1
+    groups_at: int = -1  # when several warpgroups multiplied all of it
     readers: set[object] = field(default_factory=set)
     reads: list[tuple[int, Touch | None]] = field(default_factory=list)  # by those without a partition, and when
     maybe: bool = True
@@ -78,6 +80,7 @@ class _Run:
         self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
+        self.met = -1  # the last barrier of more than a warpgroup
         self.fenced = -1  # the last fence between the proxies
         self.set: set[str] = set()  # registers that were given values
         self.begins: dict[tuple[Key, int], int] = {}  # where the stage was filled from, the first time
@@ -159,6 +162,7 @@ class _Run:
                 self.done, self.waited_all = self.committed, at
         elif holds_others(step.function):
             self.barrier, self.seen, self.seen_all = at, self.done, self.waited_all
+            self.met = self.met if "warpgroup" in step.function else at
         elif "wait" in step.function:
             self.done, self.waited_all = self.committed, at  # of another kind: for whatever it is
 
@@ -189,15 +193,20 @@ class _Run:
         if fill is None or (step.function == CHUNK and not _may_meet(fill.wrote, place.touch)):
             return None
         parts = fill.parts.values()
-        by_threads = step.function != _WGMMA  # whom a warpgroup's instructions hold back is not known
+        by_groups = step.function == _WGMMA and self.trusts and by_other_warpgroups(fill.writers, step, place)
+        by_threads = step.function != _WGMMA  # a WGMMA comes after what all warps of its warpgroup have waited for
         if not any(self._arrived(group, when) for group, when, _ in parts):
             self._note(Fault("early", step, place, fill.step, fill.number))
         elif not by_threads and any(g is None and when > self.fenced for g, when, _ in parts) and self.trusts:
             if not step.span.is_python:
                 self._note(Fault("unfenced", step, place, fill.step, fill.number))
-        elif by_threads and not any(self._visible(group, when) for group, when, _ in parts) and _by_others(fill, place):
+        elif not any(self._visible(group, when) for group, when, _ in parts) and (
+            _by_others(fill, place) if by_threads else by_groups
+        ):
             self._note(Fault("unseen", step, place, fill.step, fill.number))
         fill.read = step
+        if by_groups:
+            fill.groups_at = at
         if by_threads:
             fill.read_at = at
             fill.reads.append((at, place.touch))
@@ -251,8 +260,8 @@ class _Run:
         if fill is None or fill.read is not None or target.offset in fill.parts:
             if self.begins.setdefault((key, target.view), target.offset) != target.offset:
                 self.parted.add((target.buffer, target.root))
-            busy = fill is not None and fill.read is not None and fill.read_at > self.barrier
-            if fill is not None and busy and self._read_by_others(fill, step, target):
+            busy = fill is not None and (fill.read_at > self.barrier or fill.groups_at > self.met)
+            if fill is not None and fill.read is not None and busy and self._read_by_others(fill, step, target):
                 self._note(Fault("overwritten", step, target, fill.read, fill.number))
             every = self.fills[(target.buffer, target.root)]
             fill = _Fill(key, (target.buffer, target.root), len(every), step)
