@@ -324,8 +324,8 @@ def faults_of_roles(replay: Replay) -> list[Fault]:
     found = block.run()
     if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too
         found = [f for f in found if f.kind not in ("replaced", "kept")]
-    if not found and replay.sure:
-        found = [f for f in (never_filled(replay),) if f is not None]
+    if replay.sure and all(f.kind == "heaped" for f in found):  # what came to another's place is missed at its own
+        found = [*found, *(f for f in (never_filled(replay),) if f is not None)]
     if not block.passed or any(f.kind not in OF_SUMS for f in found):
         return found
     outrun = [replace(f, kind="outrun") for f in _Run(replay, late=True).run() if f.kind == "stuck"]

@@ -42,7 +42,7 @@ _OF_ADDRESSES = frozenset({
 def observes(called: ir.Expr, fn: Value, args: Sequence[Value], env: Env) -> bool:
     """Whether a call is of such a function."""
     if isinstance(called, ir.Attr):
-        name = fn.what.rpartition(".")[0] if isinstance(fn, Extern) else ""
+        name = fn.what.rpartition(".")[0].partition("@")[0] if isinstance(fn, Extern) else ""  # of one made somewhere
         return not args and called.ident in _METHODS and name in _CONTAINERS
     if not isinstance(called, ir.Name) or not isinstance(fn, Unknown):
         return False

@@ -121,7 +121,7 @@ def test_a_package_leads_on_to_what_takes_the_changed_names_from_it(tmp_path: Pa
         files[name].write_text(text)
     scripts = [name for name in lines if "take" in name or name in ("third.py", "other.py")]
     for changed, reached in {
-        "pkg/a.py": ["takes_one.py", "takes_a.py", "third.py"],
+        "pkg/a.py": ["takes_a.py", "takes_one.py", "third.py"],  # the nearest first
         "pkg/b.py": ["takes_two.py"],
         "pkg/c.py": ["takes_three.py"],
         "pkg/__init__.py": ["takes_one.py", "takes_a.py", "takes_two.py", "takes_three.py", "third.py"],
