@@ -11,6 +11,7 @@ from cutecheck.facts import Call, Event, Facts, Hypothesis, Site
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Var
 from cutecheck.model.ints import Condition, Rel
+from cutecheck.model.notation_dsl import WIDE
 from cutecheck.model.prove.contracts import NAME
 from cutecheck.model.prove.domains import expressions
 from cutecheck.records import record
@@ -80,5 +81,5 @@ def _hypotheses(value: object, contracts: Sequence[Contract]) -> list[Hypothesis
         Hypothesis(c.condition(v), None, "config")
         for c in contracts
         for name, v in sorted(found.items())
-        if re.sub(r"#+\d*$", "", name) == c.name
+        if (plain := re.sub(r"#+\d*$", "", name)) == c.name or plain.removesuffix(WIDE) == c.name
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +19,8 @@ from cutecheck.source.eval.values import Extern, Pointer, ScalarType, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
+
+_OF = re.compile(r"[\w.]*from_dlpack\(\s*([A-Za-z_][\w.]*)\s*[,)]")
 
 # -------------------------------------------------------------------- CuTe tensors of the host
 
@@ -41,9 +45,9 @@ def _from_dlpack(m: Machine, args: list[Value], kwargs: dict[str, Value], span: 
     kind = t.element_type
     if kwargs.get("force_tf32") is True and isinstance(kind, ScalarType) and kind.dtype.name == "float":
         kind = ScalarType(DType("tfloat32_t", Bits(32)))
-    return HostCute(
-        t.shape, t.strides, kind, align if isinstance(align, int) else _element_bytes(t), t.strides, t.shape
-    )
+    of = _OF.match(m.recorder.text(span))
+    bytes_ = align if isinstance(align, int) else _element_bytes(t)
+    return HostCute(t.shape, t.strides, kind, bytes_, t.strides, t.shape, of[1] if of is not None else "")
 
 
 def _element_bytes(t: HostTensor) -> int | None:
@@ -57,8 +61,22 @@ def as_dynamic(m: Machine, t: HostTensor) -> HostCute:
     return made
 
 
-def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
+def _numbers(m: Machine, t: HostCute) -> Callable[[str, int], str]:
+    """Names of a tensor's run-time extents and strides: as the source has them, where the tensor has a name of its own.
+
+    Each time a tensor of a name is marked its numbers are others.
+    """
     n = _count(m)
+    if not t.name:
+        return lambda what, mode: f"{what}{n}.{mode}"
+    used: dict[str, int] = m.functions.setdefault("dsl tensor names", {})
+    times = used[t.name] = used.get(t.name, 0) + 1
+    base = t.name if times == 1 else f"{t.name}:{times}"
+    return lambda what, mode: f"{base}.{what}[{mode}]"
+
+
+def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
+    name = _numbers(m, t)
     if leading is None:
         ones = [i for i, d in enumerate(t.concrete) if d == 1]
         if len(ones) > 1:
@@ -66,10 +84,10 @@ def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
         leading = ones[0] if len(ones) == 1 else None
     elif leading < 0:
         leading += len(t.shape)
-    t.shape = tuple(_dynamic(f"shape{n}.{i}", False) for i in range(len(t.shape)))
+    t.shape = tuple(_dynamic(name("shape", i), False) for i in range(len(t.shape)))
     _as_asserted(m, t)
     t.stride = tuple(
-        1 if i == leading else 0 if d == 0 else _dynamic(f"stride{n}.{i}", True) for i, d in enumerate(t.concrete)
+        1 if i == leading else 0 if d == 0 else _dynamic(name("stride", i), True) for i, d in enumerate(t.concrete)
     )
 
 
@@ -106,9 +124,9 @@ def _mark_compact(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
     mode %= len(t.shape)
     if order is None:
         order = tuple(sorted(range(len(t.shape)), key=lambda i: (-extent_or_zero(t.concrete[i]), i)))
-    n = _count(m)
+    name = _numbers(m, t)
     shape = list(t.shape)
-    shape[mode] = _dynamic(f"shape{n}.{mode}", False, div)
+    shape[mode] = _dynamic(name("shape", mode), False, div)
     stride = list(t.stride)
     step: Any = 1
     wide = False
@@ -117,7 +135,7 @@ def _mark_compact(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
         if isinstance(step, int) and not wide:
             stride[i] = step
         else:
-            stride[i] = _dynamic(f"stride{n}.{i}", True, factor)
+            stride[i] = _dynamic(name("stride", i), True, factor)
         extent = shape[i]
         if isinstance(extent, Dyn):
             wide = True

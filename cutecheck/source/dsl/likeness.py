@@ -37,8 +37,9 @@ class _Reader:
         return f"{node.span}" if self.lasting else id(node)
 
     def name(self, text: str) -> str:
-        """A name whose numbers were drawn, by the order in which it is met."""
-        return f"{_NUMBER.sub('', text)} {self.names.setdefault(text, len(self.names))}"
+        """A name whose numbers were drawn, by the order in which it is met; of an extent without its tensor's name."""
+        plain = text.rpartition(".")[2] if "[" in text else text
+        return f"{_NUMBER.sub('', plain)} {self.names.setdefault(text, len(self.names))}"
 
     def all(self, values: Iterable[Any]) -> tuple[Hashable, ...]:
         return tuple(self.read(v) for v in values)

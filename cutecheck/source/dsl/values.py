@@ -157,6 +157,7 @@ class HostCute:
     align: int | None = None
     concrete: tuple[Any, ...] = ()  # strides of the data
     extents: tuple[Any, ...] = ()  # of the data: what its shape is for host code, whatever is marked
+    name: str = ""  # of what it is made of, where the source has one
 
 
 @record(frozen=True, slots=True)

@@ -107,6 +107,8 @@ def test_names_of_run_time_numbers_and_buffers_do_not_tell() -> None:
     assert one("size3", "size4") != one("size3", "size4:i64")
     assert one("size3", "size4") != one("size3", "size3")
     assert one("size3", "size4") != one("size3", "count4")
+    assert one("a.shape[0]", "a.stride[1]:i64") == one("x.y:2.shape[0]", "x.y:2.stride[1]:i64")
+    assert one("a.shape[0]", "a.shape[1]") != one("a.shape[0]", "a.stride[1]")
 
 
 def test_which_objects_are_one_tells() -> None:
