@@ -129,7 +129,8 @@ def _shared(buffers: list[SmemBuffer]) -> tuple[int | None, int | None]:
     open_ended = [b.buffer_id for b in buffers if b.size_bytes is None or b.span.is_python]
     arrays = [b for b in buffers if not any(b.buffer_id.startswith(f"{o}.") for o in open_ended)]
     if buffers and all(b.span.is_python for b in buffers):
-        return tuple(_sum([b for b in arrays if ("::array@" in b.buffer_id) is own]) for own in (True, False))  # type: ignore[return-value]
+        declared = [b for b in arrays if "::array@" in b.buffer_id]
+        return _sum(declared), _sum([b for b in arrays if b not in declared])
     return _sum(arrays), None
 
 

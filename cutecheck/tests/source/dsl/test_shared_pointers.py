@@ -8,6 +8,7 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import Report, check, inputs
+from cutecheck.facts.resources import resources
 
 KERNEL = """
 import cutlass
@@ -76,3 +77,11 @@ def test_dynamic_shared_memory_starts_at_one_place(tmp_path: Path) -> None:
     )
     (finding,) = checked(tmp_path, text=text).findings
     assert (finding.code, "what was written is lost" in finding.message) == ("CUT212", True)
+
+
+def test_what_a_kernel_declares_and_what_its_launch_gives(tmp_path: Path) -> None:
+    """Bytes of ``alloc_smem`` are static, those of an allocator dynamic shared memory."""
+    more = "    cutlass.utils.SmemAllocator().allocate_array(cutlass.Float32, 64)\n    SYNC"
+    facts = checked(tmp_path, text=KERNEL.replace("    SYNC", more, 1)).facts
+    (kernel,) = resources(facts)
+    assert (kernel.static_smem_bytes, kernel.dynamic_smem_bytes) == (16384, 256)
