@@ -7,14 +7,14 @@ equal at these: no coefficient that occurs in a kernel reaches the number (Krone
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr, Op, Var
-from cutecheck.model.ints import Int, as_expr, known_value
+from cutecheck.model.ints import Dyn, Int, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
@@ -85,6 +85,19 @@ def symbols(expressions: Iterable[Expr]) -> dict[str, Expr]:
     """A power of a large number for every run-time variable that is no thread or block index."""
     names = sorted({v.name for e in expressions for v in e.variables() if not v.name.startswith(INDICES)})
     return {n: ex.const(_BASE**i) for i, n in enumerate(names, 1)}
+
+
+def units_of(strides: Sequence[object]) -> tuple[dict[str, Expr], list[int]] | None:
+    """What stands for the run-time variables of strides (``symbols``), and with it the strides as numbers that can be
+    told apart, 0 aside; None where some cannot."""
+    given = [as_expr(s) for s in strides if isinstance(s, (int, Dyn))]
+    values = symbols(given)
+    units = [s.substitute(values).constant for s in given]
+    numbers = [u for u in units if u is not None]
+    known = [u for u in numbers if u]
+    if len(numbers) < len(strides) or len(set(known)) != len(known) or any(u < 0 for u in known):
+        return None
+    return values, numbers
 
 
 def block_modes(part: Guarded) -> dict[int, str]:

@@ -12,7 +12,7 @@ from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
-from cutecheck.rules.derive.coordinates import symbols
+from cutecheck.rules.derive.coordinates import units_of
 from cutecheck.rules.derive.vectors import leaves
 
 _MODES = 2
@@ -43,14 +43,11 @@ def _of_blocks(tensor: TensorFact) -> list[Expr] | None:
     modes = leaves(root.shape, root.stride)
     if tensor.space != "gmem" or modes is None or len(modes) != len(root.shape):
         return None
-    if not isinstance(tensor.offset, (int, Dyn)) or not all(isinstance(s, (int, Dyn)) for _, s in modes):
+    told = units_of([s for _, s in modes])
+    if told is None or not isinstance(tensor.offset, (int, Dyn)):
         return None
-    strides = [as_expr(s) for _, s in modes]
-    values = symbols(strides)
-    units = [s.substitute(values).constant for s in strides]
+    values, units = told
     known = [u for u in units if u]
-    if None in units or len(set(known)) != len(known) or any(u < 0 for u in known):
-        return None
     found = [ex.const(0) for _ in modes]
     for own in as_expr(tensor.offset).terms:
         for monomial, factor in Expr((own,)).substitute(values).terms:

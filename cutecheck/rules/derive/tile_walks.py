@@ -17,7 +17,7 @@ from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.prove.properties import ZERO
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import INDICES, symbols
+from cutecheck.rules.derive.coordinates import INDICES, units_of
 from cutecheck.rules.derive.guards import inner, of_limits, same_in_all_blocks, same_threads_in_all_blocks
 from cutecheck.rules.derive.targets import atom_of_event, is_own
 from cutecheck.rules.derive.uses import uses_of
@@ -57,14 +57,11 @@ def walks(tensor: TensorFact) -> list[Walks | None] | None:
         return None
     if tensor.space != "gmem" or isinstance(tensor.offset, (tuple, ScaledBasis)):
         return None
-    if not all(isinstance(s, (int, Dyn)) for _, s in modes):
+    told = units_of([s for _, s in modes])
+    if told is None:
         return None
-    strides = [as_expr(s) for _, s in modes]
-    values = symbols(strides)
-    units = [s.substitute(values).constant for s in strides]
+    values, units = told
     known = [u for u in units if u]
-    if None in units or len(set(known)) != len(known) or any(u < 0 for u in known):
-        return None
     found: list[Walks | None] = [{} for _ in modes]
     within = [ZERO for _ in modes]  # what goes on inside of a tile
     terms = [t for own in as_expr(tensor.offset).terms for t in Expr((own,)).substitute(values).terms]

@@ -24,7 +24,6 @@ from cutecheck.source.eval.values import (
     Address,
     ArrayType,
     Closure,
-    ExternType,
     FuncSet,
     Object,
     ObjectPointer,
@@ -126,7 +125,7 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     if array is not None:
         lost_under(m, array, node.span, _within)
         return
-    if m.leaked and not (isinstance(node, (ir.Index, ir.Attr)) and _in_plain_record(m, node, env)):
+    if m.leaked:
         lost_leaked(m, node.span)
     if isinstance(node, ir.Unary) and node.op == "*":
         pointer = m.eval(node.operand, env)
@@ -147,7 +146,7 @@ def lost(m: Machine, node: ir.Expr, env: Env) -> None:
         if own is not None:  # whatever type its address was cast to, all elements are in it
             lose(m, own, own.cls.name, node.span)
             return
-        if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)) and not _in_plain_record(m, node, env):
+        if isinstance(base, (Unknown, Address, ObjectPointer, Scalar)):
             lost_pointed(m, node.span)
         lost_under(m, base, node.span)
         lost_part(m, node.base, env)
@@ -198,16 +197,6 @@ def _variable_at(pointer: Value, env: Env) -> Object | None:
             return found
         at = at.parent
     return None
-
-
-def _in_plain_record(m: Machine, node: ir.Expr, env: Env) -> bool:
-    """A part of an element of an array of which none leads anywhere else."""
-    from cutecheck.source.eval.intrinsics.names import PLAIN_RECORDS
-
-    while isinstance(node, (ir.Index, ir.Attr)):
-        node = node.base
-    value = m.eval(node, env) if isinstance(node, ir.Name) else None
-    return isinstance(value, Pointer) and isinstance(value.type, ExternType) and value.type.name in PLAIN_RECORDS
 
 
 def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:

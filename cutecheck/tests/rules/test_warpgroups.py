@@ -70,3 +70,12 @@ def test_barriers_around_products(groups: int, left_out: str, said: str, tmp_pat
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, jobs=1))
     assert not report.failures
     assert [(f.code, said in f.message) for f in report.findings] == [("CUT212", True)] * bool(said)
+
+
+def test_each_warpgroup_copies_all_of_it(tmp_path: Path) -> None:
+    """What another one copies is what it copies itself, and has waited for."""
+    text = KERNEL.replace("Int<16 * WG>", "_16").replace("ld.get_slice(threadIdx.x)", "ld.get_slice(threadIdx.x % 128)")
+    text = text.replace("GROUPS", "2").replace("BARRIER", "").replace("END", "__syncthreads();")
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT212",), cache=False, jobs=1))
+    assert not report.failures and not report.findings and report.facts.events

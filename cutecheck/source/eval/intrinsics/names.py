@@ -44,8 +44,6 @@ if TYPE_CHECKING:
 TMEM_ALLOCATORS = {"Allocator1Sm": 512, "Allocator2Sm": 512}  # columns (cute/arch/tmem_allocator_sm100.hpp)
 # pointers to structures that nobody defines
 _HANDLES = {"cudaStream_t": "CUstream_st", "CUstream": "CUstream_st", "cudaEvent_t": "CUevent_st"}
-# structures of the CUDA runtime that hold numbers and handles: no variable of a program is reached through them
-PLAIN_RECORDS: frozenset[str] = frozenset()
 _DESCRIPTORS = frozenset({TMA_DESCRIPTOR, "TmaDescriptor", "Im2ColTmaDescriptor"})
 # of TMA, as a class with a function: what CuTe's own copies pick by the tensor map
 _INSTRUCTION = re.compile(r"SM90_TMA_(?:LOAD|STORE|REDUCE_ADD)(?:_IM2COL)?(?:_MULTICAST)?_[1-5]D$")
@@ -125,7 +123,7 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return PtrType(ExternType(_HANDLES[name]))
     if name in _DESCRIPTORS:
         return ExternType(TMA_DESCRIPTOR)
-    if name in ("dim3", *PLAIN_RECORDS) or name in TMEM_ALLOCATORS:
+    if name == "dim3" or name in TMEM_ALLOCATORS:
         return ExternType(name)
     return launch.record_type(m, name)
 
