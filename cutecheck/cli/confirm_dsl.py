@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 
 from cutecheck.cli.confirm_host import site_outcome
 from cutecheck.cli.confirm_tiers import Request, TierOutcome
+from cutecheck.exec.headers import program
 
 
 def outcome(request: Request) -> TierOutcome:
@@ -25,7 +25,7 @@ def outcome(request: Request) -> TierOutcome:
 def interpreter(request: Request) -> str:
     """The interpreter that has the DSL: ``--dsl-python``, else this one. Raises ValueError where there is no such."""
     given = request.arguments.dsl_python
-    python = shutil.which(given) if given else sys.executable
+    python = program(given) if given else sys.executable
     if python is None:
         raise ValueError(f"--dsl-python: no program {given}")
     return python

@@ -59,11 +59,14 @@ def find_headers(environ: Mapping[str, str] = os.environ) -> Headers | NoHeaders
 
 
 def cutlass_directories(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
-    """Include directories that may hold ``cute/``: a checkout or include path named by the environment, the wheel."""
+    """Include directories that may hold ``cute/``: a checkout or include path named by the environment, the wheel.
+
+    They are absolute: compilers run in folders of their own.
+    """
     named = environ.get("CUTECHECK_CUTLASS")
     if named:
-        yield Path(named)
-        yield Path(named) / "include"
+        yield Path(named).absolute()
+        yield Path(named).absolute() / "include"
     for package in packages("cutlass_library"):
         yield package / "source" / "include"
 
@@ -72,8 +75,8 @@ def cuda_directories(environ: Mapping[str, str] = os.environ) -> Iterator[Path]:
     """Include directories that may hold CUDA's runtime headers or libcu++."""
     for home in (environ.get("CUDA_HOME"), environ.get("CUDA_PATH"), "/usr/local/cuda"):
         if home:
-            yield from _with_library(Path(home) / "include")
-            yield from _with_library(Path(home) / "targets" / "x86_64-linux" / "include")
+            yield from _with_library(Path(home).absolute() / "include")
+            yield from _with_library(Path(home).absolute() / "targets" / "x86_64-linux" / "include")
     for package in packages("nvidia"):
         for include in sorted(package.glob("*/include")):
             yield from _with_library(include)
@@ -96,9 +99,15 @@ def _with_library(include: Path) -> Iterator[Path]:
 
 def _compiler(environ: Mapping[str, str]) -> str | None:
     for name in (environ.get("CUTECHECK_CXX"), environ.get("CXX"), "g++", "clang++"):
-        if name and (path := shutil.which(name)):
+        if name and (path := program(name)):
             return path
     return None
+
+
+def program(name: str) -> str | None:
+    """Where a program is, absolute: children run it in folders of their own."""
+    found = shutil.which(name)
+    return None if found is None else str(Path(found).absolute())
 
 
 def packages(name: str) -> Iterator[Path]:

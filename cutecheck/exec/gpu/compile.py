@@ -16,11 +16,12 @@ from pathlib import Path
 
 from cutecheck.exec import child
 from cutecheck.exec.gpu.codegen import Unit, headers_digest
-from cutecheck.exec.headers import cuda_directories, cutlass_directories, cutlass_version
+from cutecheck.exec.headers import cuda_directories, cutlass_directories, cutlass_version, program
 
 LIMITS = child.Limits(seconds=240.0, memory=12 << 30, file=1 << 30)
 OPTIONS = ("-std=c++17", "-w", "-default-device")
 _ERROR = re.compile(r"error\s*:\s*(.*)")
+_NO_FILE = re.compile(r"could not open|cannot open|No such file or directory")
 _HEADING = re.compile(r"^[^\s(][^\n(]*\(\d+\): (?:catastrophic )?error", re.M)
 
 
@@ -57,7 +58,10 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """A cubin, or the first error of the compiler and all of them."""
+    """A cubin, or the first error of the compiler and all of them.
+
+    Without errors the compiler itself failed: it could not be started, found no file, or was stopped.
+    """
 
     cubin: Path | None
     failure: str = ""
@@ -85,14 +89,14 @@ def find_compiler(environ: Mapping[str, str] = os.environ) -> Compiler | NoCompi
     if nvrtc is not None and not asked:
         return Compiler("nvrtc", str(nvrtc), include, version)
     for name in (environ.get("CUTECHECK_NVCC"), "nvcc", "/usr/local/cuda/bin/nvcc"):
-        if name and (path := shutil.which(name)):
+        if name and (path := program(name)):
             return Compiler("nvcc", path, include, version)
     return NoCompiler("no NVRTC library and no nvcc found (install nvidia-cuda-nvrtc, set CUDA_HOME)")
 
 
 def _nvrtc_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
     if environ.get("CUTECHECK_NVRTC"):
-        yield Path(environ["CUTECHECK_NVRTC"])
+        yield Path(environ["CUTECHECK_NVRTC"]).absolute()
     for include in cuda_directories(environ):
         for folder in (include.parent / "lib64", include.parent / "lib", include.parent.parent / "cuda_nvrtc" / "lib"):
             yield from sorted(p for p in folder.glob("libnvrtc.so*") if "alt" not in p.name)
@@ -114,6 +118,13 @@ def compile_units(
         return list(pool.map(lambda u: _one(u, arch, compiler, folder), units))
 
 
+def headers_failure(arch: str, compiler: Compiler, cache: Path | None = None) -> str:
+    """Why the headers of the reference kernels alone do not compile here, empty where they do."""
+    text = '#include "kernels.hpp"\nextern "C" __global__ void cutecheck_headers() {}\n'
+    made = compile_units([Unit("cutecheck_headers", text)], arch, compiler, cache)[0]
+    return "" if made.cubin is not None else f"CuTe's headers do not compile here: {made.failure}"
+
+
 def cached_name(unit: Unit, arch: str, compiler: Compiler) -> str:
     """The file that holds a unit's cubin in the cache: a digest of everything that it depends on."""
     key = hashlib.sha256("\0".join((unit.text, arch, compiler.identity, *OPTIONS)).encode()).hexdigest()
@@ -132,7 +143,8 @@ def _one(unit: Unit, arch: str, compiler: Compiler, cache: Path) -> Compiled:
         source.write_text(unit.text, encoding="utf-8")
         ended = child.run(_command(compiler, arch, source, made), folder, LIMITS)
         if not made.is_file():
-            return Compiled(None, first_error(ended), errors=tuple(refusals(ended.err + ended.out, source.name)))
+            said = () if ended.code is None or ended.code < 0 else refusals(ended.err + ended.out, source.name)
+            return Compiled(None, first_error(ended), errors=tuple(said))
         moving = kept.with_suffix(f".{os.getpid()}.{unit.kernel}.part")
         shutil.copyfile(made, moving)
         moving.replace(kept)
@@ -157,6 +169,8 @@ def refusals(log: str, name: str) -> Iterator[Refusal]:
         if found is not None:
             places = re.findall(rf'(?:at line (\d+) of "?[^"\n]*{name}|^[^\n]*{name}\((\d+)\))', log[begin:end], re.M)
             lines = (int(a or b) for a, b in places)
+            if _NO_FILE.search(found[1]):
+                return  # what comes after it is no judgement of the source
             yield Refusal(" ".join(found[1].split())[:300], tuple(dict.fromkeys(lines)))
 
 

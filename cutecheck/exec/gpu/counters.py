@@ -7,7 +7,6 @@ import io
 import json
 import os
 import re
-import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,7 +16,7 @@ from typing import Literal
 
 from cutecheck.exec import child
 from cutecheck.exec.gpu.run import Launch, environment, write_jobs
-from cutecheck.exec.headers import cuda_directories
+from cutecheck.exec.headers import cuda_directories, program
 
 # our name: the metric. Wavefronts of shared memory by operation, instructions by class, sectors of global memory.
 # Metrics of SASS instructions count what those instructions did and nothing else; those of l1tex count transfers of the
@@ -81,7 +80,7 @@ def find_sources(environ: Mapping[str, str] = os.environ, wanted: str = "auto") 
         raise ValueError(f"no way to measure wavefronts: {wanted!r} (one of {', '.join(CHOICES)})")
     found = []
     for name in (environ.get("CUTECHECK_NCU"), "ncu", "/usr/local/cuda/bin/ncu"):
-        if name and (path := shutil.which(name)):
+        if name and (path := program(name)):
             found.append(Source("ncu", path))
             break
     library = next((p for p in _cupti_libraries(environ) if p.is_file()), None)
@@ -92,7 +91,7 @@ def find_sources(environ: Mapping[str, str] = os.environ, wanted: str = "auto") 
 
 def _cupti_libraries(environ: Mapping[str, str]) -> Iterator[Path]:
     if environ.get("CUTECHECK_CUPTI"):
-        yield Path(environ["CUTECHECK_CUPTI"])
+        yield Path(environ["CUTECHECK_CUPTI"]).absolute()
     for include in cuda_directories(environ):
         home = include.parent
         for folder in (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from cutecheck.exec.gpu import codegen, copies, counting, gemms
-from cutecheck.exec.gpu.compile import compile_units
+from cutecheck.exec.gpu.compile import Compiled, compile_units, headers_failure
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.results import Bench, Measured, Probe
 from cutecheck.exec.gpu.run import Launch, Launched, launch_each
@@ -37,15 +37,27 @@ def values(probes: Sequence[Probe], bench: Bench) -> tuple[dict[Probe, Measured]
     )
     done: dict[Probe, Measured] = {}
     running: dict[Probe, Path] = {}
+    no_judge = _no_judge(made.values(), bench)
     for probe, unit in units.items():
         if isinstance(unit, str):
             done[probe] = Measured("unavailable", unit)
         elif (cubin := made[unit.kernel].cubin) is None:
-            done[probe] = Measured("refused", made[unit.kernel].failure, unit.kernel, counting.predicted(probe)[0])
+            failure = made[unit.kernel].failure
+            if no_judge or not made[unit.kernel].errors:
+                done[probe] = Measured("unavailable", no_judge or f"not compiled: {failure}")
+            else:
+                done[probe] = Measured("refused", failure, unit.kernel, counting.predicted(probe)[0])
         else:
             running[probe] = cubin
     done.update(_values(running, units, bench))
     return done, running
+
+
+def _no_judge(made: Iterable[Compiled], bench: Bench) -> str:
+    """Why errors of the compiler say nothing of the probes: the headers alone have them, too."""
+    if all(one.cubin is not None for one in made):
+        return ""
+    return headers_failure(bench.arch, bench.compiler, bench.cache)
 
 
 def count(done: dict[Probe, Measured], running: Mapping[Probe, Path], bench: Bench) -> None:

@@ -18,7 +18,7 @@ from pathlib import Path
 from cutecheck.exec import child
 from cutecheck.exec.gpu import nvrtc
 from cutecheck.exec.gpu.compile import OPTIONS, Compiler, NoCompiler, cache_folder, find_compiler, first_error
-from cutecheck.exec.headers import packages
+from cutecheck.exec.headers import packages, program
 from cutecheck.exec.isa import codegen, counts
 from cutecheck.exec.isa.counts import Key
 
@@ -82,11 +82,11 @@ def find_disassembler(environ: Mapping[str, str] = os.environ) -> str | None:
     """``CUTECHECK_NVDISASM``, nvdisasm or cuobjdump of the path, a toolkit or NVIDIA's wheels."""
     named = environ.get("CUTECHECK_NVDISASM")
     if named:
-        return shutil.which(named) or (named if Path(named).is_file() else None)
+        return program(named) or (str(Path(named).absolute()) if Path(named).is_file() else None)
     for name in ("nvdisasm", "cuobjdump"):
         homes = [environ[v] for v in ("CUDA_HOME", "CUDA_PATH") if environ.get(v)]
         for candidate in (name, *(str(Path(h) / "bin" / name) for h in (*homes, "/usr/local/cuda"))):
-            if path := shutil.which(candidate):
+            if path := program(candidate):
                 return path
         for package in packages("nvidia"):
             # wheels unpack it without its run bit: a private copy gets one

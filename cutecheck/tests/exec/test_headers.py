@@ -75,3 +75,10 @@ def test_wheels_are_searched(tree: Path, monkeypatch: pytest.MonkeyPatch) -> Non
 def test_a_header_without_version(tree: Path) -> None:
     (tree / "cutlass/include/cutlass/version.h").unlink()
     assert headers.cutlass_version(tree / "cutlass/include") == "unknown"
+
+
+def test_relative_names_become_absolute(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Compilers run in folders of their own."""
+    monkeypatch.chdir(tree)
+    named = {"CUTECHECK_CXX": "bin/c++", "CUTECHECK_CUTLASS": "cutlass", "CUDA_HOME": "cuda"}
+    assert find_headers(named) == find_headers(environment(tree))

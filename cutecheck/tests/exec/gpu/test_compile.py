@@ -14,9 +14,10 @@ from cutecheck.exec.gpu import codegen, counters, devices, gemms
 from cutecheck.exec.gpu.compile import Compiled, Compiler, NoCompiler, Refusal, compile_units, find_compiler, refusals
 from cutecheck.exec.gpu.from_facts import probe_of
 from cutecheck.exec.gpu.from_facts_copies import NoProbeError
+from cutecheck.exec.gpu.measure import values
 from cutecheck.exec.gpu.nvrtc import without_unused
 from cutecheck.exec.gpu.probe import CopyProbe
-from cutecheck.exec.gpu.results import Measured
+from cutecheck.exec.gpu.results import Bench, Measured
 from cutecheck.exec.gpu.sources import by_source
 from cutecheck.exec.gpu.tier import FindingResult, by_site, coverage, finding_result, site_probe, unavailable
 from cutecheck.facts import Facts
@@ -109,6 +110,28 @@ def test_errors_name_the_lines_of_the_source_that_caused_them() -> None:
         Refusal('static assertion failed with "too few"', (11,)),
         Refusal('identifier "x" is undefined', (30,)),
     ]
+
+
+@pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
+def test_a_compiler_that_does_not_work_refuses_nothing(facts: Facts, tmp_path: Path) -> None:
+    assert isinstance(COMPILER, Compiler)
+    (no_library := tmp_path / "library").touch()
+    probe = probe_of(facts.events[0])
+    (tmp_path / "none/cute").mkdir(parents=True)
+    (tmp_path / "none/cute/tensor.hpp").write_text("#error headers of another kind\n")
+    for broken, why in (
+        (replace(COMPILER, include=(str(tmp_path), *COMPILER.include[1:])), "cute/tensor.hpp"),
+        (replace(COMPILER, include=(str(tmp_path / "none"), *COMPILER.include[1:])), "headers of another kind"),
+        (replace(COMPILER, path=str(no_library)), ""),
+    ):
+        done, running = values([probe], Bench(broken, "sm_90a", cache=tmp_path))
+        assert done[probe].outcome == "unavailable" and why in done[probe].reason and not running
+
+
+def test_a_file_that_is_not_found_is_no_refusal() -> None:
+    log = 'probe.cu(3): catastrophic error: cannot open source file "cute/tensor.hpp"\n  #include <cute/tensor.hpp>\n'
+    assert not list(refusals(log, "probe.cu"))
+    assert list(refusals(LOG + log, "probe.cu")) == list(refusals(LOG, "probe.cu"))
 
 
 def test_unused_variables_leave_the_symbols_of_a_cubin() -> None:
