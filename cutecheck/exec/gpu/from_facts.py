@@ -19,10 +19,10 @@ from cutecheck.exec.gpu.gemm import GemmProbe, Operand, element_copy
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.facts import Event, Site, TensorFact, Unknown
 from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import shape, size
+from cutecheck.model.algebra import position_independent, rank, shape, size
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
-from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 
 # what a run-time stride or extent is taken to be, at least: large enough for rows of a tile not to overlap
@@ -92,10 +92,10 @@ def _copy(event: Event) -> CopyProbe:
         tile = tiles[0] or tiles[1]
         assert tile is not None
         whole, _ = (probe.tiled.partition_S if tiles[0] else probe.tiled.partition_D)(tile.layout, 0)
-        if known_value(size(whole)) != _size_of(fragment):
+        if known_value(size(whole)) != _size_of(fragment) or rank(whole) != rank(fragment):
             if tile.memory == "gmem" and not it.is_static(tile.layout.shape):
                 raise NoProbeError("it moves a slice of a global tensor whose extents are run-time values")
-            # the checked copy moves a slice: the reference kernel moves the whole tile
+            # the checked copy moves a slice, or one without its modes of one element: the kernel moves the whole tile
             other, _ = (probe.tiled.partition_D if tiles[0] else probe.tiled.partition_S)(tile.layout, 0)
             probe = CopyProbe(event.tiled, memory.dtype, tiles[0], tiles[1], _compact(other))
     return probe
@@ -187,8 +187,7 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
     read: TiledCopy | None = None
     if mma.atom.kind == "wgmma" and tensor.space == "smem":
         smem_buffer = tensor.buffer
-        views = [t.root_layout for e in copies for t in e.operands[1:2] if t.buffer == smem_buffer and t.root_layout]
-        layout = views[0] if views else None
+        layout = tensor.tile_layout
     else:
         reads = [
             e
@@ -214,7 +213,7 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
         and e.operands[0].space == "gmem"
         and e.operands[1].buffer == smem_buffer
         and e.operands[1].root_layout is not None
-        and first_stage(e.operands[1].root_layout) == smem
+        and _places(e.operands[1].root_layout) == _places(smem)
     ]
     made = operand(mma, dtype, smem, read, fills[0] if fills else None)
     mapped = next((e for e in copies if tensor_map_of(e) is not None and e.operands[1].buffer == smem_buffer), None)
@@ -230,6 +229,14 @@ def _operand(mma: TiledMMA, letter: str, tensor: TensorFact, copies: Iterable[Ev
     strides: Any = wide.stride
     gmem = Layout((extent(smem, 0), depth, 2), (*strides, depth * strides[1]))
     return replace(made, gmem=gmem, copy=map_copy(mapped, wide)[0])
+
+
+def _places(layout: AnyLayout) -> AnyLayout:
+    """One stage of a layout, its swizzle as one of offsets where it is one of addresses."""
+    stage = first_stage(layout)
+    if isinstance(stage, ComposedLayout) and isinstance(stage.offset, SmemPtrFlag):
+        return position_independent(stage)
+    return stage
 
 
 def operand(mma: TiledMMA, dtype: DType, smem: AnyLayout, read: TiledCopy | None, fill: TiledCopy | None) -> Operand:

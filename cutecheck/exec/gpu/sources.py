@@ -9,7 +9,7 @@ from pathlib import Path
 from cutecheck.exec.gpu.codegen import Unit
 from cutecheck.exec.gpu.compile import Compiled, compile_units
 from cutecheck.exec.gpu.results import Bench
-from cutecheck.exec.gpu.tier import STOPPED, FindingResult
+from cutecheck.exec.gpu.tier import APART, STOPPED, FindingResult
 
 _REFUSED = (*STOPPED, "tile-divisibility", "permutation", "tma-limits")
 
@@ -48,6 +48,7 @@ def _open(result: FindingResult) -> bool:
     return (
         result.status == "unavailable"
         and finding.family in _REFUSED
+        and finding.name not in APART
         and finding.severity != "note"
         and not finding.span.path.endswith(".py")
     )

@@ -28,6 +28,10 @@ _COVERAGE = ("coverage", "tile-divisibility", "size-mismatch")
 # what CuTe refuses to compile, or the hardware stops
 STOPPED = ("vectorization", "alignment", "atom-count", "ldmatrix", "dynamic-static", "swizzle-params", "gmma-layout",
             "retile", "size-mismatch")  # fmt: skip
+# rules of these families that speak of several accesses, or of what is slow: one copy alone shows nothing of it
+APART = ("smem-reuse-without-barrier", "tma-store-not-ordered", "smem-layouts-disagree", "smem-out-of-bounds",
+         "wrong-thread-slice", "slow-plain-copy")  # fmt: skip
+_NOT_SHOWN = "not something that one run of the copy shows"
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ def confirm(facts: Facts, findings: Sequence[Finding], bench: Bench, folders: Se
 
 def site_probe(finding: Finding, sites: Sequence[Site]) -> CopyProbe | None:
     """A copy of one tile of the TiledCopy that a finding on its coverage stands at."""
-    if finding.family not in _COVERAGE:
+    if finding.family not in _COVERAGE or finding.name in APART:
         return None
     at = finding.span
     for site in sites:
@@ -151,7 +155,7 @@ def plan(event: Event, events: Sequence[Event]) -> Probe | str:
 def judged(event: Event, probe: Probe, measured: Measured, findings: Iterable[Finding]) -> EventResult:
     """An event by its measurement: what stops it must have been found."""
     if measured.outcome in ("refused", "faulted"):
-        about = [f for f in findings if _about(f, event) and f.severity != "note"]
+        about = [f for f in findings if _about(f, event) and f.severity != "note" and f.name not in APART]
         how = "CuTe refuses it" if measured.outcome == "refused" else "the hardware stops it"
         if about:
             codes = ", ".join(dict.fromkeys(f.code for f in about))
@@ -191,6 +195,8 @@ def _shows(finding: Finding, result: EventResult) -> tuple[Status, str]:
     measured = result.measured
     assert measured is not None
     family = finding.family
+    if finding.name in APART:
+        return "unavailable", _NOT_SHOWN
     if measured.outcome in ("refused", "faulted"):
         if family in STOPPED:
             how = "CuTe refuses it" if measured.outcome == "refused" else "the hardware stops it"
@@ -203,7 +209,7 @@ def _shows(finding: Finding, result: EventResult) -> tuple[Status, str]:
     if family in _COVERAGE and isinstance(result.probe, CopyProbe) and measured.outcome == "equal":
         said = coverage(result.probe)
         return ("confirmed", said) if said else ("unavailable", "every element of the tile is touched once")
-    return "unavailable", "not something that one run of the copy shows"
+    return "unavailable", _NOT_SHOWN
 
 
 def _conflict(measured: Measured, classes: Sequence[str]) -> tuple[Status, str]:

@@ -53,6 +53,21 @@ def test_what_stops_without_a_finding_contradicts(facts: Facts) -> None:
     assert result.status == "contradicted" and "nothing was found" in result.reason
 
 
+def test_a_race_is_not_shown_by_a_copy_that_runs_alone(facts: Facts) -> None:
+    """Its family has a rule on bank conflicts, too: as many wavefronts as predicted say nothing against it."""
+    event = facts.events[0]
+    race = Finding(
+        "CUT212", "smem-reuse-without-barrier", "epilogue", "warning", "proved", event.span, "a race",
+        enclosing=event.enclosing, arch=event.arch,
+    )  # fmt: skip
+    counted = (Compared("wavefronts_stmatrix", 64, 64),)
+    got = Measured("equal", "", "k", {"ideal_stmatrix": 64}, counted)
+    result = judged(event, probe_of(event), got, [race])
+    assert result.status == "confirmed" and finding_result(race, [result]).status == "unavailable"
+    refused = judged(event, probe_of(event), Measured("refused", "static assertion failed"), [race])
+    assert refused.status == "contradicted"
+
+
 @pytest.mark.parametrize("name", FORMATS)
 def test_every_format_says_how_the_access_model_is_known(facts: Facts, name: str) -> None:
     text = _RENDER[name](judge(facts, 64))

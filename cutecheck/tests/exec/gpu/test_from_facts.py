@@ -1,0 +1,84 @@
+"""Which copy or GEMM of the reference kernels stands for an event of a source."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from cutecheck.exec.gpu.compile import Compiler, NoCompiler, compile_units, find_compiler
+from cutecheck.exec.gpu.from_facts import probe_of
+from cutecheck.exec.gpu.gemm import GemmProbe
+from cutecheck.exec.gpu.measure import unit_of
+from cutecheck.exec.gpu.probe import CopyProbe
+from cutecheck.facts import Event
+from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+SOURCE = """
+#include <cute/tensor.hpp>
+using namespace cute;
+using Mma = decltype(make_tiled_mma(SM90_64x64x16_F16F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
+using Swizzled = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+using Fill = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{},
+                                      Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
+__global__ void __launch_bounds__(128) kernel(half_t const* src, half_t* out) {
+  __shared__ alignas(1024) half_t a[4096];
+  __shared__ alignas(1024) half_t c[4096];
+  Tensor g = make_tensor(make_gmem_ptr(src), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  Tensor sA = make_tensor(make_smem_ptr(a), Swizzled{});
+  Fill fill;
+  auto thr = fill.get_slice(threadIdx.x);
+  copy(fill, thr.partition_S(g), thr.partition_D(as_position_independent_swizzle_tensor(sA)));
+  cp_async_fence();
+  cp_async_wait<0>();
+  __syncthreads();
+  Mma mma;
+  auto t = mma.get_slice(threadIdx.x);
+  Tensor rC = partition_fragment_C(mma, Shape<_64, _64>{});
+  clear(rC);
+  warpgroup_arrive();
+  gemm(mma, t.make_fragment_A(t.partition_A(sA)), t.make_fragment_B(t.partition_B(sA)), rC);
+  warpgroup_commit_batch();
+  warpgroup_wait<0>();
+  Tensor sC = make_tensor(make_smem_ptr(c), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto store = make_tiled_copy_C(Copy_Atom<UniversalCopy<uint32_t>, half_t>{}, mma);
+  auto to = store.get_slice(threadIdx.x);
+  Tensor from = to.retile_S(rC);
+  Tensor part = to.partition_D(sC);
+  copy(store, from(_, 0, 0), part(_, 0, 0));
+}
+"""
+COMPILER = find_compiler()
+
+
+@pytest.fixture(scope="module")
+def events(tmp_path_factory: pytest.TempPathFactory) -> tuple[Event, ...]:
+    file = tmp_path_factory.mktemp("wgmma") / "wgmma.cu"
+    file.write_text(SOURCE)
+    return extract(ExtractRequest(paths=(file,), archs=("sm_90a",))).events
+
+
+def test_an_operand_has_the_layout_that_its_descriptors_were_made_from(events: tuple[Event, ...]) -> None:
+    """It is filled through a view whose swizzle is one of offsets: the same places, of which WGMMA takes no layout."""
+    (gemm,) = (e for e in events if e.kind == "gemm")
+    probe = probe_of(gemm, events)
+    assert isinstance(probe, GemmProbe)
+    for operand in (probe.a, probe.b):
+        assert isinstance(operand.smem, ComposedLayout) and isinstance(operand.smem.offset, SmemPtrFlag)
+        assert operand.copy.atom.kind == "cp_async"
+
+
+def test_a_slice_without_its_modes_of_one_element_is_the_whole_fragment(events: tuple[Event, ...]) -> None:
+    (store,) = (e for e in events if e.kind == "copy" and e.operands[0].space == "rmem")
+    probe = probe_of(store, events)
+    assert isinstance(probe, CopyProbe) and probe.fragment is not None and len(probe.fragment.shape) == 3  # type: ignore[arg-type]
+
+
+@pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
+def test_both_compile(events: tuple[Event, ...], tmp_path: Path) -> None:
+    assert isinstance(COMPILER, Compiler)
+    units = [unit for e in events if (unit := unit_of(probe_of(e, events))) is not None]
+    assert len(units) == 3
+    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 3
