@@ -6,22 +6,16 @@ Compiles and runs code derived from the sources; besides ``check --confirm`` no 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from cutecheck.cli.confirm_places import places
 from cutecheck.cli.options import add_output_options, add_source_options, archs, settings_of
 from cutecheck.cli.output import Out, dump, fail, unwritten
 
-if TYPE_CHECKING:
-    from cutecheck.facts import Event, Site
-
 TIERS = ("host", "isa", "dsl", "gpu")
 WARNING = "compiles and runs code derived from the sources: only for a tree that you trust"
-_PLACE = re.compile(r"(.+):(\d+)")
 _GPU_FORMATS = ("junit", "sarif", "html")
 
 
@@ -90,7 +84,7 @@ def run(arguments: argparse.Namespace) -> int:
     from cutecheck.model.version import using_cute
 
     as_json = arguments.output_format == "json"
-    arguments.paths, places = _places(arguments.paths)
+    arguments.paths, asked = places(arguments.paths)
     try:
         if arguments.tier != ("gpu",) and arguments.output_format in _GPU_FORMATS:
             raise ValueError(f"--output-format {arguments.output_format} is for --tier gpu")
@@ -101,7 +95,7 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.tier == ("gpu",):
             from cutecheck.cli import confirm_gpu
 
-            return confirm_gpu.run(arguments, environment, places, settings)
+            return confirm_gpu.run(arguments, environment, asked, settings)
         from cutecheck.exec.isa.from_facts import is_descriptor
 
         findings: tuple[Any, ...] = ()
@@ -113,9 +107,12 @@ def run(arguments: argparse.Namespace) -> int:
                 facts, findings = report.facts, report.findings
             else:
                 facts = extract_facts(given.paths, settings)
+            if not given.missing:
+                asked.require(facts, findings)
             facts = replace(
-                facts, sites=_asked(facts.sites, places), events=_asked(facts.events, places),
-                calls=tuple(c for c in facts.calls if not is_descriptor(c) or _asked((c,), places)),
+                facts, sites=tuple(s for s in facts.sites if asked.hold(s.span, s.call_span)),
+                events=tuple(e for e in facts.events if asked.hold(e.span)),
+                calls=tuple(c for c in facts.calls if not is_descriptor(c) or asked.hold(c.span)),
                 errors=(*given.missing, *facts.errors),
             )  # fmt: skip
             request = confirm_tiers.Request(facts, findings, given.paths, settings, environment, arguments)
@@ -139,28 +136,3 @@ def run(arguments: argparse.Namespace) -> int:
     if any(o.contradicted for o in outcomes):
         return Exit.CONTRADICTED
     return Exit.FINDINGS if any(o.left for o in outcomes) and arguments.unavailable == "error" else Exit.CLEAN
-
-
-def _places(paths: Sequence[str]) -> tuple[list[str], dict[str, set[int]]]:
-    """Paths without their ``:LINE``, and the lines asked for by path."""
-    out: dict[str, None] = {}
-    lines: dict[str, set[int]] = {}
-    for path in paths:
-        match = None if Path(path).exists() else _PLACE.fullmatch(path)
-        name = match[1] if match else path
-        out[name] = None
-        if match:
-            lines.setdefault(Path(name).name, set()).add(int(match[2]))
-    return list(out), lines
-
-
-def _asked(facts: Sequence[Any], places: dict[str, set[int]]) -> tuple[Any, ...]:
-    """The sites or events at the lines that were asked for; all where no line was."""
-    if not places:
-        return tuple(facts)
-    return tuple(f for f in facts if any(_covers(f, n) for n in places.get(Path(f.span.file).name, ())))
-
-
-def _covers(fact: Site | Event, line: int) -> bool:
-    spans = [fact.span, getattr(fact, "call_span", fact.span)]
-    return min(s.line for s in spans) <= line <= max(s.end_line for s in spans)

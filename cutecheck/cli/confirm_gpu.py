@@ -11,23 +11,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
+from cutecheck.cli.confirm_places import Places
 from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
 from cutecheck.cli.output import Out, dump, unwritten
 
 if TYPE_CHECKING:
     from cutecheck.config import Settings
     from cutecheck.exec.gpu.tier import EventResult, FindingResult, GpuReport
-    from cutecheck.facts import Facts
-    from cutecheck.findings import Finding
 
 FORMATS = ("full", "concise", "json", "junit", "sarif", "html")
 _SARIF = "https://json.schemastore.org/sarif-2.1.0.json"
 
 
-def run(
-    arguments: argparse.Namespace, environment: dict[str, str], places: dict[str, set[int]], settings: Settings
-) -> int:
-    """The exit code: 5 where a measurement contradicts what was found."""
+def run(arguments: argparse.Namespace, environment: dict[str, str], places: Places, settings: Settings) -> int:
+    """The exit code: 5 where a measurement contradicts what was found. Raises ValueError for a place with nothing."""
     from cutecheck.engine.run import blocking, check, inputs
     from cutecheck.engine.status import Exit
     from cutecheck.exec.gpu import tier
@@ -36,7 +33,10 @@ def run(
     reports = _reports(arguments)
     given = inputs(arguments.paths)
     report = check(given, settings)
-    facts, findings = _asked(report.facts, report.findings, places)
+    if not given.missing:
+        places.require(report.facts, report.findings)
+    facts = replace(report.facts, events=tuple(e for e in report.facts.events if places.hold(e.span)))
+    findings = tuple(f for f in report.findings if places.hold(f.span))
     bench = find_bench(environment, arguments.counters)
     if isinstance(bench, str):
         arch = next(iter(settings.arch), "sm_90a")
@@ -92,21 +92,6 @@ def outcome(request: Request) -> TierOutcome:
     findings = {f.finding: (f.status, f.reason) for f in made.findings}
     lines = _text(made, True), _text(made, False)
     return TierOutcome("gpu", lambda full: iter(lines[not full].splitlines()), _document(made), judged, left, findings)
-
-
-def _asked(
-    facts: Facts, findings: tuple[Finding, ...], places: dict[str, set[int]]
-) -> tuple[Facts, tuple[Finding, ...]]:
-    """What stands at the lines that were asked for; everything where no line was."""
-    if not places:
-        return facts, findings
-
-    def wanted(path: str, first: int, last: int) -> bool:
-        return any(first <= n <= last for n in places.get(Path(path).name, ()))
-
-    events = tuple(e for e in facts.events if wanted(e.span.file, e.span.line, e.span.end_line))
-    kept = tuple(f for f in findings if wanted(f.span.file, f.span.line, f.span.end_line))
-    return replace(facts, events=events), kept
 
 
 def _rows(report: GpuReport) -> Iterator[tuple[str, str, str, EventResult | FindingResult]]:

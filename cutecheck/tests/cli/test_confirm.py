@@ -163,3 +163,26 @@ def test_headers_of_the_tree_come_before_the_wheel(
     assert main(["confirm", "--isolated", "--no-cache", "--cutlass", "/elsewhere", str(tmp_path)]) == 0
     assert seen["CUTECHECK_CUTLASS"] == "/elsewhere"
     capsys.readouterr()
+
+
+@pytest.mark.parametrize("tier", ["host", "gpu", "host,gpu"])
+def test_a_place_is_what_stands_there(bare: None, capsys: Capture, tmp_path: Path, tier: str) -> None:
+    """What stands at one line alone; of another file that is named without a line, everything."""
+    other = tmp_path / "other.cu"
+    other.write_text(FIXTURE.read_text())
+    options = ["confirm", "--isolated", "--no-cache", "--arch", "sm_90a", "--tier", tier, "--output-format", "json"]
+
+    def lines(*paths: str) -> set[tuple[str, int]]:
+        assert main([*options, *paths]) == 0
+        document = json.loads(capsys.readouterr().out)
+        made = document.get("tiers", [document])[-1]
+        return {(r["path"], r["line"]) for r in made.get("events", made.get("confirmations", []))}
+
+    (line, *_) = sorted(n for _, n in lines(str(FIXTURE)))
+    assert lines(f"{FIXTURE}:{line}") == {(FIXTURE.name, line)}
+    both = lines(f"{FIXTURE}:{line}", str(other))
+    assert {n for p, n in both if p.endswith(FIXTURE.name)} == {line} and any(p.endswith("other.cu") for p, _ in both)
+    assert main([*options[:-2], f"{FIXTURE}:2"]) == 2
+    assert "stands here; the closest is at line" in capsys.readouterr().err
+    assert main([*options[:-2], f"{tmp_path}/none.cu:2"]) == 2
+    assert "no such file" in capsys.readouterr().err
