@@ -29,6 +29,7 @@ def run(arguments: argparse.Namespace, environment: dict[str, str], places: Plac
     from cutecheck.engine.status import Exit
     from cutecheck.exec.gpu import tier
     from cutecheck.exec.gpu.devices import find_bench
+    from cutecheck.report.concise import error_line
 
     reports = _reports(arguments)
     given = inputs(arguments.paths)
@@ -49,6 +50,8 @@ def run(arguments: argparse.Namespace, environment: dict[str, str], places: Plac
                 out.write(_RENDER[kind](made))
         except OSError as error:
             return unwritten(file, error, arguments.output_format == "json")
+    for error in report.errors:
+        print(error_line(error), file=sys.stderr)
     if blocking(report.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not report.errors:
