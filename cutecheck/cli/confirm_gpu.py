@@ -50,8 +50,8 @@ def run(arguments: argparse.Namespace, environment: dict[str, str], places: Plac
                 out.write(_RENDER[kind](made))
         except OSError as error:
             return unwritten(file, error, arguments.output_format == "json")
-    for error in report.errors:
-        print(error_line(error), file=sys.stderr)
+    for unread in report.errors:
+        print(error_line(unread), file=sys.stderr)
     if blocking(report.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not report.errors:
