@@ -6,9 +6,11 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from cutecheck.facts import Facts, Span
-from cutecheck.findings import Finding
+if TYPE_CHECKING:
+    from cutecheck.facts import Facts, Span
+    from cutecheck.findings import Finding
 
 _PLACE = re.compile(r"(.+):(\d+)")
 

@@ -34,6 +34,7 @@ class Collected:
     active: set[Span] = field(default_factory=set)
     reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
     reached_open: set[Span] = field(default_factory=set)
+    open_kernels: dict[Span, str] = field(default_factory=dict)
     walked: set[Span] = field(default_factory=set)
     cut: dict[Span, str] = field(default_factory=dict)  # functions that a limit left in the middle
     dropped: dict[str, int] = field(default_factory=dict)
@@ -111,6 +112,7 @@ def collect(
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
     out.reached_open |= recorder.reached_open
+    out.open_kernels.update({at: name for at, name in recorder.open_kernels.items() if at.path in reported})
     for span, why in recorder.unread.items():
         if span.path in reported and not is_cute_header(span.path):
             out.errors.setdefault((span.path, f"{span}"), SourceError(span.path, why, span))
@@ -232,6 +234,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     for place, values in part.reached.items():
         out.reached.setdefault(place, {}).update(values)
     out.reached_open |= part.reached_open
+    out.open_kernels.update(part.open_kernels)
     out.walked |= part.walked
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)

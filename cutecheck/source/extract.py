@@ -16,7 +16,7 @@ from cutecheck.source.builds.macros import BuildMacros, build_macros
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, bound_launches, uncovered
 from cutecheck.source.collectives import collectives
 from cutecheck.source.cpp import errors
-from cutecheck.source.cpp.absent import unfound, unnamed
+from cutecheck.source.cpp.absent import unasked, unfound, unnamed
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
 from cutecheck.source.cpp.tree import Tree, translation_units
@@ -171,6 +171,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     unfound(tree, reported, archs),
                     unrun(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),
+                    "" if request.changed is not None else unasked(out.open_kernels),
                     *errors.notes(met, bool(request.archs)),
                 ],
             )

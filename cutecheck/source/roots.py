@@ -314,6 +314,8 @@ class Roots:
             for e in entries:
                 decl = e.decl
                 if isinstance(decl, ir.Function) and not self._walked(decl):
+                    if "kernel" in decl.flags:
+                        m.recorder.open_kernels[decl.span] = decl.name
                     self._walk(e, decl, e.env)
                     self.fixpoint()
         finally:

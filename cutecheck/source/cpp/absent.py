@@ -90,3 +90,17 @@ def unnamed(beside: Mapping[str, Collection[Span]], tree: Tree) -> str:
     count = sum(mine.values())
     where = f"{count} place{'' if count == 1 else 's'} in headers that were not named ({first}{others})"
     return f"configurations or copies at {where} are not judged: check the folder"
+
+
+def unasked(kernels: Mapping[Span, str]) -> str:
+    """What a report says of kernel templates that nothing in the scanned files instantiates; empty for none."""
+    if not kernels:
+        return ""
+    (at, name), *more = sorted(kernels.items())
+    others = f" and {len(more)} more" if more else ""
+    what, whose = ("kernel templates", "their") if more else ("a kernel template", "its")
+    return (
+        f"`{name}` ({at.file}:{at.line}){others}: {what} that nothing in the scanned files instantiates; what depends on "
+        f"{whose} arguments is not judged: name them, `--instantiate '{name}<...>'` or a comment "
+        f"`// cutecheck: instantiate {name}<...>`"
+    )
