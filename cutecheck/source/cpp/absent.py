@@ -100,7 +100,7 @@ def unasked(kernels: Mapping[Span, str]) -> str:
     others = f" and {len(more)} more" if more else ""
     what, whose = ("kernel templates", "their") if more else ("a kernel template", "its")
     return (
-        f"`{name}` ({at.file}:{at.line}){others}: {what} that nothing in the scanned files instantiates; what depends on "
-        f"{whose} arguments is not judged: name them, `--instantiate '{name}<...>'` or a comment "
+        f"`{name}` ({at.file}:{at.line}){others}: {what} that nothing in the scanned files instantiates; what depends "
+        f"on {whose} arguments is not judged: name them, `--instantiate '{name}<...>'` or a comment "
         f"`// cutecheck: instantiate {name}<...>`"
     )

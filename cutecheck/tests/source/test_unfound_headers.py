@@ -99,10 +99,10 @@ def test_kernel_templates_that_nothing_instantiates(tmp_path: Path) -> None:
     file, host = tmp_path / "kernel.h", tmp_path / "a.cu"
     file.write_text(KERNEL)
     (note,) = extract(ExtractRequest((file,))).notes
-    assert note.startswith("`kernel` (kernel.h:4): a kernel template that nothing in the scanned files instantiates;")
+    assert note.startswith("`kernel` (kernel.h:5): a kernel template that nothing in the scanned files instantiates;")
     assert "`--instantiate 'kernel<...>'` or a comment `// cutecheck: instantiate kernel<...>`" in note
     assert not extract(ExtractRequest((file,), instantiate=("kernel<64>",))).notes
     host.write_text('#include "kernel.h"\nvoid run(float* p) { kernel<64><<<1, 1>>>(p, p); }\n')
     assert not extract(ExtractRequest((tmp_path,))).notes
     host.write_text(KERNEL.replace("kernel(", "other(").replace("#pragma once", ""))
-    assert extract(ExtractRequest((tmp_path,))).notes[0].startswith("`other` (a.cu:4) and 1 more: kernel templates")
+    assert extract(ExtractRequest((tmp_path,))).notes[0].startswith("`other` (a.cu:5) and 1 more: kernel templates")
