@@ -115,6 +115,21 @@ def unrun(out: Collected) -> str | None:
     return f"{first}{others}: {what}: the steps of the file were used up (max-steps)"
 
 
+def alone(out: Collected, request: ExtractRequest) -> str:
+    """What a run says of Python files that were named without what calls them; empty where folders were named."""
+    if request.changed is not None or any(p.is_dir() for p in request.paths):
+        return ""
+    places = {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
+    if not places:
+        return ""
+    what = "1 configuration is" if len(places) == 1 else f"{len(places)} configurations are"
+    first = min(places)
+    return (
+        f"{what} called with values that nothing in the named files binds ({first.file}:{first.line}): name their folder "
+        "(`--tree FOLDER` reports these files alone), or bind them with a comment `# cutecheck: instantiate CALL`"
+    )
+
+
 class _Work:
     """The runs of one request."""
 

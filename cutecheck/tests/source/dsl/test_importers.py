@@ -86,3 +86,20 @@ def test_nothing_is_unused_in_what_was_not_run_from_everywhere(tree: Path, steps
     (tree / "lib.py").write_text(LIBRARY.replace("(n, 4))", "(n, 4))  # cutecheck: ignore[CUT202]"))
     report = check(inputs([str(tree / "lib.py")], str(tree)), Settings(cache=False, max_steps=steps))
     assert [f.code for f in report.findings] == ["CUT002"] * (steps > 6_000)
+
+
+def test_a_file_named_alone_says_that_nothing_calls_it(tree: Path) -> None:
+    def notes(*names: str) -> tuple[str, ...]:
+        return extract(ExtractRequest(tuple(tree / n for n in names))).notes
+
+    (note,) = notes("lib.py")
+    assert note.startswith("1 configuration is called with values that nothing in the named files binds (lib.py:7): ")
+    assert not notes("lib.py", "driver1.py")  # which calls it
+    assert not hook(tree, "lib.py", limits=Limits()).notes
+    (tree / "lib.py").write_text(LIBRARY + "# cutecheck: instantiate tile(4)\n")
+    assert not notes("lib.py")
+    for n in range(1, 20):
+        (tree / f"driver{n}.py").unlink()
+    (tree / "a_far.py").unlink()
+    (tree / "lib.py").write_text(LIBRARY)
+    assert not extract(ExtractRequest((tree,))).notes  # of a folder nothing else is asked
