@@ -125,8 +125,8 @@ def alone(out: Collected, request: ExtractRequest) -> str:
     what = "1 configuration is" if len(places) == 1 else f"{len(places)} configurations are"
     first = min(places)
     return (
-        f"{what} called with values that nothing in the named files binds ({first.file}:{first.line}): name their folder "
-        "(`--tree FOLDER` reports these files alone), or bind them with a comment `# cutecheck: instantiate CALL`"
+        f"{what} called with values that nothing in the named files binds ({first.file}:{first.line}): name their "
+        "folder (`--tree FOLDER` reports these files alone) or bind them with a comment `# cutecheck: instantiate CALL`"
     )
 
 
