@@ -18,11 +18,12 @@ from cutecheck.model.ints import CuteError, Dyn, Int, UndecidedError, as_expr, k
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
-from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import thread_count
 from cutecheck.rules.derive.vectors import plain
+from cutecheck.rules.derive.warpgroups import all_read
 from cutecheck.rules.derive.wrappers import wrapping
 
 _MOST = 1 << 17  # elements of a copy that are listed
@@ -167,6 +168,8 @@ def uses_of(event: Event) -> Iterator[Use]:
 def by_others(earlier: Use, use: Use) -> bool:
     """The threads that read are certainly others than those that wrote."""
     source, now = earlier.tensor.source, use.tensor.source
+    if use.event.kind == "gemm" and use.tensor.provenance == "fragment":
+        return _multiplied(earlier, use)
     if source is None and now is None:
         return _crossed(earlier, use)
     if (source is None) != (now is None):
@@ -178,6 +181,14 @@ def by_others(earlier: Use, use: Use) -> bool:
     if source != now and _own(earlier) and _own(use) and one_space(earlier, use) and uniform(earlier) == uniform(use):
         return _taken_from_others(earlier, use) is not False
     return source != now or earlier.root != use.root or _moved(earlier, use)
+
+
+def _multiplied(earlier: Use, use: Use) -> bool:
+    """WGMMAs of several warpgroups, each of which reads what threads of the others have copied; in loops runs tell."""
+    operands, wgmma = use.event.operands, isinstance(use.event.tiled, TiledMMA) and use.event.tiled.atom.kind == "wgmma"
+    if not wgmma or use.event.loops or len(operands) < 3 or not _own(earlier):
+        return False
+    return all_read(use.tensor.source, use.tensor is operands[-2], (earlier.tensor.source,))
 
 
 def _by_hand(a: Use, b: Use) -> bool:

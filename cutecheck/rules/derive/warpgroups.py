@@ -20,10 +20,17 @@ _M, _N = 1, 2  # modes of ThrLayoutVMNK
 
 def by_other_warpgroups(writers: Collection[object], product: Step, operand: Place) -> bool:
     """Whether warpgroups along one mode of a product all read the whole of what threads of several have copied."""
-    mma = operand.source
-    if not isinstance(mma, TiledMMA) or len(product.places) not in (3, 4):
+    return len(product.places) in (3, 4) and all_read(operand.source, operand is product.places[-2], writers)
+
+
+def all_read(mma: object, is_b: bool, writers: Collection[object]) -> bool:
+    """Whether several warpgroups of a WGMMA each read an operand that each of their threads has copied a part of.
+
+    ``is_b``: the operand is B, which those along M share; else A, which those along N share. ``writers``: the copies.
+    """
+    if not isinstance(mma, TiledMMA):
         return False
-    groups = known_value(size(mma.thr_layout_vmnk, _M if operand is product.places[-2] else _N))
+    groups = known_value(size(mma.thr_layout_vmnk, _M if is_b else _N))
     threads = [known_value(w.num_thr) if isinstance(w, TiledCopy) else None for w in writers]
     return (
         groups is not None and groups > 1 and bool(threads) and all(n is not None and n > _WARPGROUP for n in threads)

@@ -79,3 +79,16 @@ def test_each_warpgroup_copies_all_of_it(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(PREAMBLE + text)
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT212",), cache=False, jobs=1))
     assert not report.failures and not report.findings and report.facts.events
+
+
+@pytest.mark.parametrize(("groups", "barrier"), [(1, False), (2, True), (2, False)])
+def test_one_tile_without_a_loop(groups: int, barrier: bool, tmp_path: Path) -> None:
+    text = KERNEL.replace("for (int i = 0; i < tiles; ++i) {", "int i = 0; {").replace("GROUPS", str(groups))
+    text = text.replace("BARRIER", "__syncthreads();" * barrier).replace("END", "")
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, jobs=1))
+    assert not report.failures and len(report.facts.events) == 4
+    wrong = groups == 2 and not barrier
+    assert [(f.code, "that `t.partition_D(sB)` has written" in f.message) for f in report.findings] == [
+        ("CUT212", True)
+    ] * wrong
