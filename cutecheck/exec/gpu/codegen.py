@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from cutecheck.exec.gpu.gemm import GemmProbe
+from cutecheck.exec.gpu.plain import PlainCopy
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.exec.gpu.tensor_maps import is_map
 from cutecheck.exec.spell import element_type, expression, type_of
@@ -59,7 +60,8 @@ def _copy(probe: CopyProbe) -> str:
     element = element_type(probe.dtype.name)
     if is_map(probe.tiled):
         return _map_copy(probe, element)
-    lines = ['#include "kernels.hpp"', "using namespace cute;", f"using CheckedCopy = {type_of(probe.tiled)};"]
+    copier = probe.tiled.text if isinstance(probe.tiled, PlainCopy) else f"using CheckedCopy = {type_of(probe.tiled)};"
+    lines = ['#include "kernels.hpp"', "using namespace cute;", copier]
     bounds = f"__launch_bounds__({probe.block})"
     lines += [f'extern "C" __global__ void {bounds} CUTECHECK_KERNEL({_COPY_PARAMETERS}) {{', f"  {_COPY_JOB}"]
     for name, tile in (("src", probe.src), ("dst", probe.dst)):

@@ -71,11 +71,12 @@ def launch(probe: CopyProbe, s: Sides, kernel: str, cubin: Path, part: int, flag
 
 def _map_arguments(probe: CopyProbe, s: Sides) -> tuple[Argument, ...]:
     """Where the barrier lies, and the map of the side in global memory."""
-    if not is_map(probe.tiled):
+    tiled = probe.tiled
+    if not is_map(tiled):
         return ()
     assert probe.src is not None
     side = _IN if probe.src.memory == "gmem" else _OUT
-    return Number(s.shared - 16), encoded(probe.tiled, probe.dtype, side)
+    return Number(s.shared - 16), encoded(tiled, probe.dtype, side)
 
 
 def parts(probe: CopyProbe, s: Sides) -> int:

@@ -15,6 +15,7 @@ from cutecheck.exec.gpu.from_facts_copies import (
     map_copy,
     tensor_map_of,
 )
+from cutecheck.exec.gpu.from_facts_plain import plain_copy
 from cutecheck.exec.gpu.gemm import GemmProbe, Operand, element_copy
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.facts import Event, Site, TensorFact, Unknown
@@ -63,7 +64,7 @@ def _copy(event: Event) -> CopyProbe:
         load = event.operands[1].space == "smem"
         return CopyProbe(made, dtype, *((outer, inner) if load else (inner, outer)))
     if not isinstance(event.tiled, TiledCopy):
-        raise NoProbeError("a copy without a TiledCopy: there is no tile to partition")
+        return _plain(event)
     if event.tiled.atom.kind in ("tma", "bulk"):
         raise NoProbeError("a bulk copy, or a tensor copy whose map is not known, is not probed")
     if len(event.operands) < 2:
@@ -91,14 +92,37 @@ def _copy(event: Event) -> CopyProbe:
     if fragment is not None:
         tile = tiles[0] or tiles[1]
         assert tile is not None
-        whole, _ = (probe.tiled.partition_S if tiles[0] else probe.tiled.partition_D)(tile.layout, 0)
+        whole, _ = (event.tiled.partition_S if tiles[0] else event.tiled.partition_D)(tile.layout, 0)
         if known_value(size(whole)) != _size_of(fragment) or rank(whole) != rank(fragment):
             if tile.memory == "gmem" and not it.is_static(tile.layout.shape):
                 raise NoProbeError("it moves a slice of a global tensor whose extents are run-time values")
             # the checked copy moves a slice, or one without its modes of one element: the kernel moves the whole tile
-            other, _ = (probe.tiled.partition_D if tiles[0] else probe.tiled.partition_S)(tile.layout, 0)
+            other, _ = (event.tiled.partition_D if tiles[0] else event.tiled.partition_S)(tile.layout, 0)
             probe = CopyProbe(event.tiled, memory.dtype, tiles[0], tiles[1], _compact(other))
     return probe
+
+
+def _plain(event: Event) -> CopyProbe:
+    if len(event.operands) < 2:
+        raise NoProbeError("its operands are not known")
+    src, dst = event.operands[:2]
+    made, (first, second) = plain_copy(event, _point((src.layout, src.offset, dst.layout, dst.offset)))
+    if it.is_static((first.shape, second.shape)) and size(first) != size(second):
+        raise NoProbeError("its operands have different sizes")
+    spaces = [t.space for t in (src, dst)]
+    if not set(spaces) <= {"rmem", "smem", "gmem"} or spaces == ["rmem", "rmem"]:
+        raise NoProbeError(f"a copy from {spaces[0]} to {spaces[1]} is not probed")
+    if "rmem" in spaces:
+        fragment = first if spaces[0] == "rmem" else second
+        if not it.is_static((fragment.shape, fragment.stride)):
+            raise NoProbeError("the layout of its registers is not static")
+    else:
+        fragment = None
+    tiles = [
+        None if t.space == "rmem" else Tile("smem" if t.space == "smem" else "gmem", layout)
+        for t, layout in ((src, first), (dst, second))
+    ]
+    return CopyProbe(made, made.dtype, tiles[0], tiles[1], fragment)
 
 
 def _compact(part: AnyLayout) -> Layout:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Literal, cast
 
+from cutecheck.exec.gpu.plain import PlainCopy
 from cutecheck.exec.gpu.probe import CopyProbe, Tile
 from cutecheck.model.access import (
     SECTOR_BYTES,
@@ -190,6 +191,8 @@ def _thread_layout(probe: CopyProbe, side: Side) -> Layout:
     if tile is None:
         assert probe.fragment is not None
         return probe.fragment
+    if isinstance(probe.tiled, PlainCopy):
+        return cast(Layout, tile.layout)
     part, _ = (probe.tiled.partition_S if side == "src" else probe.tiled.partition_D)(tile.layout, 0)
     return cast(Layout, part)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from cutecheck.exec.gpu.plain import PlainCopy
 from cutecheck.model.algebra import cosize, offsets
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import known_value
@@ -24,9 +25,12 @@ class Tile:
 
 @dataclass(frozen=True, slots=True)
 class CopyProbe:
-    """``copy(tiled, src, dst)``. A side that is None is registers, with ``fragment`` as the checked code has it."""
+    """``copy(tiled, src, dst)``. A side that is None is registers, with ``fragment`` as the checked code has it.
 
-    tiled: TiledCopy
+    Of a PlainCopy the tiles have the layouts of what one thread copies.
+    """
+
+    tiled: TiledCopy | PlainCopy
     dtype: DType
     src: Tile | None
     dst: Tile | None
@@ -55,6 +59,8 @@ class CopyProbe:
 
     def table(self, side: Literal["src", "dst"], tile: Tile) -> list[int]:
         """Element offsets of a tile by value * threads + thread, as that side partitions it."""
+        if isinstance(self.tiled, PlainCopy):
+            return self.tiled.table(side, tile.layout)
         return partition_table(self.tiled, side, tile.layout, self.element_bits)
 
 

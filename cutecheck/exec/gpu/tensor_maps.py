@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import TypeGuard
+
+from cutecheck.exec.gpu.plain import PlainCopy
 from cutecheck.exec.gpu.run import EncodedMap
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import known_value
@@ -16,7 +19,7 @@ _TYPES = {
 }  # fmt: skip
 
 
-def is_map(tiled: TiledCopy | None) -> bool:
+def is_map(tiled: TiledCopy | PlainCopy | None) -> TypeGuard[TiledCopy]:
     """Whether the copy is made with a tensor map."""
     return tiled is not None and isinstance(tiled.atom.tensor_map, TensorMap)
 
