@@ -6,10 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.exec.gpu import copies, predict
 from cutecheck.exec.gpu.compile import Compiler, NoCompiler, compile_units, find_compiler
 from cutecheck.exec.gpu.from_facts import probe_of
+from cutecheck.exec.gpu.from_facts_copies import NoProbeError
 from cutecheck.exec.gpu.gemm import GemmProbe
 from cutecheck.exec.gpu.measure import unit_of
+from cutecheck.exec.gpu.plain import PlainCopy
 from cutecheck.exec.gpu.probe import CopyProbe
 from cutecheck.facts import Event
 from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
@@ -82,3 +85,55 @@ def test_both_compile(events: tuple[Event, ...], tmp_path: Path) -> None:
     units = [unit for e in events if (unit := unit_of(probe_of(e, events))) is not None]
     assert len(units) == 3
     assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 3
+
+
+PLAIN = """
+#include <cute/tensor.hpp>
+using namespace cute;
+__global__ void __launch_bounds__(256) kernel(float const* in, float* out, half_t* other, int ld) {
+  __shared__ float smem[128 * 8];
+  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_128{}, _8{}), make_stride(ld, _1{}));
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_128, _8>>{});
+  Tensor from = local_partition(g, Layout<Shape<_32, _8>, Stride<_8, _1>>{}, threadIdx.x);
+  Tensor to = local_partition(s, Layout<Shape<_32, _8>, Stride<_8, _1>>{}, threadIdx.x);
+  copy(from, to);
+  Tensor r = make_fragment_like(to);
+  copy(to, r);
+  if (threadIdx.x < 128) copy(r, from);
+  copy(from, make_tensor(make_gmem_ptr(other), from.layout()));
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> tuple[Event, ...]:
+    file = tmp_path_factory.mktemp("plain") / "plain.cu"
+    file.write_text(PLAIN)
+    return extract(ExtractRequest(paths=(file,), archs=("sm_90a",))).events
+
+
+def test_a_plain_copy_is_what_each_thread_has(plain: tuple[Event, ...]) -> None:
+    """Against the definition of local_partition: thread t has row t / 8 + 32 i of column t % 8."""
+    probe = probe_of(plain[0])
+    assert isinstance(probe, CopyProbe) and isinstance(probe.tiled, PlainCopy) and not probe.tiled.static
+    sides = copies.sides(probe)
+    ld = max(sides.src) // 127  # what was taken for the run-time stride: the last row's first element is 127 of it
+    assert sides.src == [(t // 8 + 32 * i) * ld + t % 8 for i in range(4) for t in range(256)]
+    assert sides.dst == [t // 8 + 32 * i + 128 * (t % 8) for i in range(4) for t in range(256)]
+    counts = predict.traffic(probe).done()
+    assert (counts["inst_st"], counts["wavefronts_st"], counts["ideal_st"]) == (32, 256, 32)  # 8 columns: 8 of a bank
+    load = probe_of(plain[1])
+    assert isinstance(load, CopyProbe) and load.dst is None and copies.sides(load).src == sides.dst
+
+
+def test_plain_copies_that_are_not_run_say_why(plain: tuple[Event, ...]) -> None:
+    for event, why in zip(plain[2:], ("under a condition", "converts elements"), strict=True):
+        with pytest.raises(NoProbeError, match=why):
+            probe_of(event)
+
+
+@pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
+def test_plain_copies_compile(plain: tuple[Event, ...], tmp_path: Path) -> None:
+    assert isinstance(COMPILER, Compiler)
+    units = [unit for e in plain[:2] if (unit := unit_of(probe_of(e))) is not None]
+    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 2
