@@ -95,7 +95,7 @@ def _copy(event: Event) -> CopyProbe:
         whole, _ = (event.tiled.partition_S if tiles[0] else event.tiled.partition_D)(tile.layout, 0)
         if known_value(size(whole)) != _size_of(fragment) or rank(whole) != rank(fragment):
             if tile.memory == "gmem" and not it.is_static(tile.layout.shape):
-                raise NoProbeError("it moves a slice of a global tensor whose extents are run-time values")
+                return _plain(event)  # a slice of a global tensor whose extents are run-time values
             # the checked copy moves a slice, or one without its modes of one element: the kernel moves the whole tile
             other, _ = (event.tiled.partition_D if tiles[0] else event.tiled.partition_S)(tile.layout, 0)
             probe = CopyProbe(event.tiled, memory.dtype, tiles[0], tiles[1], _compact(other))

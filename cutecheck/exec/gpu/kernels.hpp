@@ -16,7 +16,6 @@ using namespace cute;
 
 enum : unsigned { FILL = 1, DUMP = 2, COUNT = 4, AGAIN = 1u << 31 };  // AGAIN is never set
 
-
 template <class T>
 using Raw = uint_bit_t<sizeof_bits_v<T>>;
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
+from cutecheck.exec.spell import type_of
 from cutecheck.model.algebra import offsets
 from cutecheck.model.atoms import CopyAtom, copy_op
 from cutecheck.model.dtype import DType
@@ -21,7 +22,7 @@ _SLICE = """    template <class T> CUTE_DEVICE auto partition_{}(T const& whole)
 """
 _COPY = (
     "template <class S, class A, class D, class B> CUTE_DEVICE void copy(CheckedCopy const&, Tensor<S, A> const& from, "
-    "Tensor<D, B>{} to) {{ cute::copy(from, to); }}"
+    "Tensor<D, B>{} to) {{ cute::copy({}from, to); }}"
 )
 
 
@@ -30,18 +31,20 @@ class PlainCopy:
     """The copy of ``num_thr`` threads; ``starts``: elements at which each begins in source and destination.
 
     A side in registers starts nowhere. ``static``: both layouts are, and CuTe assumes that pointers are aligned to 16
-    bytes; else it moves element by element (``copy`` in cute/algorithm/copy.hpp).
+    bytes; else it moves element by element (``copy`` in cute/algorithm/copy.hpp). ``given``: the atom where the copy
+    has one.
     """
 
     num_thr: int
     starts: tuple[Expr | None, Expr | None]
     static: bool
     dtype: DType
+    given: CopyAtom | None = None
 
     @cached_property
     def atom(self) -> CopyAtom:
-        """The atom that CuTe chooses."""
-        return copy_op(_OP, (128 if self.static else 8,), self.dtype)
+        """The atom of the copy, or that which CuTe chooses."""
+        return self.given or copy_op(_OP, (128 if self.static else 8,), self.dtype)
 
     def start(self, side: Side) -> Expr:
         """Of registers the places are those of the other side."""
@@ -60,11 +63,12 @@ class PlainCopy:
     def text(self) -> str:
         """A class of C++ that the reference kernels use as they use a TiledCopy."""
         parts = _SLICE.format("S", self._written("src")) + _SLICE.format("D", self._written("dst"))
+        atom = "" if self.given is None else f"{type_of(self.given)}{{}}, "
         return (
             "struct CheckedCopy {\n  struct Slice {\n    int thread;\n" + parts + "  };\n"
             "  CUTE_DEVICE Slice get_slice(int thread) const { return {thread}; }\n};\n"
             f"CUTE_DEVICE constexpr Int<{self.num_thr}> size(CheckedCopy const&) {{ return {{}}; }}\n"
-            + "\n".join(_COPY.format(end) for end in ("&", " const&"))
+            + "\n".join(_COPY.format(end, atom) for end in ("&", " const&"))
         )
 
     def _written(self, side: Side) -> str:

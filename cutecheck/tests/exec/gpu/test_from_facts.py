@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from cutecheck.exec.gpu import copies, predict
+from cutecheck.exec.gpu import codegen, copies, predict
 from cutecheck.exec.gpu.compile import Compiler, NoCompiler, compile_units, find_compiler
 from cutecheck.exec.gpu.from_facts import probe_of
 from cutecheck.exec.gpu.from_facts_copies import NoProbeError
@@ -92,7 +92,8 @@ PLAIN = """
 using namespace cute;
 __global__ void __launch_bounds__(256) kernel(float const* in, float* out, half_t* other, int ld) {
   __shared__ float smem[128 * 8];
-  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_128{}, _8{}), make_stride(ld, _1{}));
+  Tensor all = make_tensor(make_gmem_ptr(in), make_shape(_128{}, _8{}, gridDim.x), make_stride(ld, _1{}, 128 * ld));
+  Tensor g = all(_, _, blockIdx.x);
   Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_128, _8>>{});
   Tensor from = local_partition(g, Layout<Shape<_32, _8>, Stride<_8, _1>>{}, threadIdx.x);
   Tensor to = local_partition(s, Layout<Shape<_32, _8>, Stride<_8, _1>>{}, threadIdx.x);
@@ -101,6 +102,14 @@ __global__ void __launch_bounds__(256) kernel(float const* in, float* out, half_
   copy(to, r);
   if (threadIdx.x < 128) copy(r, from);
   copy(from, make_tensor(make_gmem_ptr(other), from.layout()));
+}
+using Wide = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{},
+                                      Layout<Shape<_32, _2>, Stride<_2, _1>>{}, Layout<Shape<_1, _4>>{}));
+__global__ void __launch_bounds__(64) slices(float const* in, int rows, int ld) {
+  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(rows, _8{}), make_stride(ld, _1{}));
+  Tensor part = Wide{}.get_slice(threadIdx.x).partition_S(local_tile(g, Shape<_64, _8>{}, make_coord(blockIdx.x, 0)));
+  Tensor r = make_fragment_like(part(_, 0, _));
+  copy(Wide{}, part(_, 1, _), r);
 }
 """
 
@@ -126,8 +135,22 @@ def test_a_plain_copy_is_what_each_thread_has(plain: tuple[Event, ...]) -> None:
     assert isinstance(load, CopyProbe) and load.dst is None and copies.sides(load).src == sides.dst
 
 
+def test_a_slice_by_its_own_atom(plain: tuple[Event, ...]) -> None:
+    """Thread t has four elements of row t / 2 of the second 32 rows."""
+    (event,) = (e for e in plain if e.enclosing == "slices")
+    probe = probe_of(event)
+    assert isinstance(probe, CopyProbe) and isinstance(probe.tiled, PlainCopy) and probe.dst is None
+    table = copies.sides(probe).src
+    ld = table[0] // 32
+    assert ld >= 256 and table == [(32 + t // 2) * ld + t % 2 * 4 + v for v in range(4) for t in range(64)]
+    assert predict.traffic(probe).done()["sectors_ld"] == 32  # of 32 bytes, one of each row
+    assert (
+        "cute::copy(Copy_Atom<cute::UniversalCopy<cutlass::uint128_t>, float>{}, from, to)" in codegen.unit(probe).text
+    )
+
+
 def test_plain_copies_that_are_not_run_say_why(plain: tuple[Event, ...]) -> None:
-    for event, why in zip(plain[2:], ("under a condition", "converts elements"), strict=True):
+    for event, why in zip(plain[2:4], ("under a condition", "converts elements"), strict=True):
         with pytest.raises(NoProbeError, match=why):
             probe_of(event)
 
@@ -135,5 +158,5 @@ def test_plain_copies_that_are_not_run_say_why(plain: tuple[Event, ...]) -> None
 @pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
 def test_plain_copies_compile(plain: tuple[Event, ...], tmp_path: Path) -> None:
     assert isinstance(COMPILER, Compiler)
-    units = [unit for e in plain[:2] if (unit := unit_of(probe_of(e))) is not None]
-    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 2
+    units = [unit for e in (*plain[:2], plain[-1]) if (unit := unit_of(probe_of(e))) is not None]
+    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 3
