@@ -19,9 +19,10 @@ from cutecheck.source.dsl.novelty import leave_out
 from cutecheck.source.eval import calls
 from cutecheck.source.eval.ages import made_since
 from cutecheck.source.eval.containers import Contents, lose
+from cutecheck.source.eval.held_fields import Fields, serials
 from cutecheck.source.eval.journal import Cell
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.values import Closure, Fields, FuncSet, Object, ScalarType, Value, serials
+from cutecheck.source.eval.values import Closure, FuncSet, Object, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

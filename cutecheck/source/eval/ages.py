@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import Dyn, Int, Sym
+from cutecheck.source.eval.held_fields import Fields
 from cutecheck.source.eval.threads import newest_number
-from cutecheck.source.eval.values import Closure, Fields, Object, Value
+from cutecheck.source.eval.values import Closure, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

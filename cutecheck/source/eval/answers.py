@@ -12,11 +12,12 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import qualifiers
+from cutecheck.source.eval.held_fields import Fields
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.symbolic import called, symbolic
-from cutecheck.source.eval.values import Fields, Object, PtrType, Scalar, ScalarType, Value, constant
+from cutecheck.source.eval.values import Object, PtrType, Scalar, ScalarType, Value, constant
 
 LOST = Unknown("the object may have changed since")
 DEPTH = 4  # of objects in objects

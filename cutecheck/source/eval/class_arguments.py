@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, initialisation, ir
+from cutecheck.source.eval.held_fields import Settled
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import like
 from cutecheck.source.eval.types import type_key
-from cutecheck.source.eval.values import EnumVal, Object, Scalar, Settled, Str, TemplateRef, Value
+from cutecheck.source.eval.values import EnumVal, Object, Scalar, Str, TemplateRef, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -66,5 +67,5 @@ def made(m: Machine, of: ClassInst | TemplateRef, value: Value, span: Span) -> V
 
             value = deduce_instance(m, of, [value], span)
     elif not isinstance(value, Object) or value.cls is not of:
-        value = classes.convert(m, of, value, span)
+        value = initialisation.convert(m, of, value, span)
     return settled(m, value) if isinstance(value, Object) else value

@@ -13,6 +13,7 @@ from cutecheck.source.eval import (
     conversions,
     copies,
     enums,
+    initialisation,
     ir,
     leaks,
     outside,
@@ -23,26 +24,22 @@ from cutecheck.source.eval import (
     vectors,
 )
 from cutecheck.source.eval.ancestry import NAMED, ends_never, named_bases
-from cutecheck.source.eval.chosen import OneOf
-from cutecheck.source.eval.fitting import decayed, fitted, of_nothing
+from cutecheck.source.eval.fitting import of_nothing
+from cutecheck.source.eval.held_fields import Apart
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.symbolic import any_of, symbolic
-from cutecheck.source.eval.tuples import Elements, Held, Vector, designators
-from cutecheck.source.eval.types import is_type, pointed_to, type_key, type_of
+from cutecheck.source.eval.symbolic import symbolic
+from cutecheck.source.eval.tuples import Elements
+from cutecheck.source.eval.types import type_key, type_of
 from cutecheck.source.eval.values import (
     TYPE_TAG,
-    VARIANT,
     Address,
-    Apart,
     ArrayType,
-    EnumVal,
     Extern,
     ExternType,
     Object,
     ObjectPointer,
     Pack,
-    Pointer,
     PtrType,
     Reference,
     Scalar,
@@ -52,14 +49,12 @@ from cutecheck.source.eval.values import (
     TraitType,
     Value,
     ValueType,
-    is_variant,
     is_zero,
     null,
 )
 
 NO_MEMBER = "has all its bases known, and no member"
 ALIGNED = "aligned_struct"  # `struct S : cute::aligned_struct<128>`
-_LONGEST = 256  # elements of an array that are told apart
 
 
 def instance(
@@ -174,7 +169,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
                 if isinstance(value, (tuple, Scalar)) and decl.type is not None and not qualifiers.never_written(decl):
                     typed = m.eval(decl.type, owner.env)
                     kinds = (ArrayType, ValueType, ClassInst) if isinstance(value, tuple) else (ScalarType, ClassInst)
-                    value = convert(m, typed, value, span) if isinstance(typed, kinds) else value
+                    value = initialisation.convert(m, typed, value, span) if isinstance(typed, kinds) else value
                     value = null(typed.inner) if isinstance(typed, PtrType) and is_zero(value) else value
                 obj.initial[name] = value
                 value = copies.copied(m, value)
@@ -186,7 +181,7 @@ def get_field(m: Machine, obj: Object, name: str, span: Span) -> Value:
             else:
                 typed = m.eval(decl.type, owner.env) if decl.type is not None else None
                 if obj.zeroed and not obj.name and _is_zero(typed) and not has_constructors(owner):
-                    value = convert(m, typed, (), span)
+                    value = initialisation.convert(m, typed, (), span)
                 else:
                     from cutecheck.source.eval.member_defaults import unset
 
@@ -209,9 +204,14 @@ def has_constructors(cls: ClassInst) -> bool:
 
 def _is_zero(type_: Value) -> bool:
     """A type whose values ``{}`` makes zeros that are followed."""
-    if isinstance(type_, ArrayType) and isinstance(type_.extent, int) and type_.extent <= _LONGEST and not type_.name:
+    if (
+        isinstance(type_, ArrayType)
+        and isinstance(type_.extent, int)
+        and type_.extent <= initialisation.LONGEST
+        and not type_.name
+    ):
         type_ = type_.inner
-    return isinstance(type_, (ClassInst, enums.EnumRef)) or (isinstance(type_, ScalarType) and _integral(type_.dtype))
+    return isinstance(type_, (ClassInst, enums.EnumRef)) or (isinstance(type_, ScalarType) and integral(type_.dtype))
 
 
 def overlaid(m: Machine, cls: ClassInst) -> frozenset[str]:
@@ -240,7 +240,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
     if isinstance(type_, ValueType):
         return of_nothing(m, type_.value, span)
     if isinstance(type_, ScalarType):
-        return Scalar(0 if _integral(type_.dtype) else None, type_.dtype.name)
+        return Scalar(0 if integral(type_.dtype) else None, type_.dtype.name)
     if isinstance(type_, ClassInst):
         return Object(type_)
     if isinstance(type_, PtrType):
@@ -248,7 +248,7 @@ def default_value(m: Machine, type_: Value, span: Span) -> Value:
     if isinstance(type_, ArrayType):
         held = std_arrays.made(m, type_, (), span)
         if held is None and not type_.name and m.dialect.by_value and isinstance(type_.extent, int):
-            return convert(m, type_, (), span)
+            return initialisation.convert(m, type_, (), span)
         return m.recorder.array(m, type_, span) if held is None else held
     if isinstance(type_, ExternType):
         return (1, 1, 1) if type_.name == "dim3" else _foreign(m, type_, [], span)
@@ -260,7 +260,7 @@ def names_of(written: Sequence[ir.Arg], values: Sequence[Value]) -> list[str | N
     return [a.name for a in written] if len(written) == len(values) else [None] * len(values)
 
 
-def _integral(d: DType) -> bool:
+def integral(d: DType) -> bool:
     return d.bits is not None and (d.name in INTEGERS or ("int" in d.name and "128" not in d.name))
 
 
@@ -285,7 +285,7 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
         if isinstance(args[0], (Address, ObjectPointer)):
             leaks.leak(m, args[0])
         own = conversions.converted(m, args[0], type_, span, True) if isinstance(args[0], Object) else None
-        return _number(m, type_, args[0], span) if own is None else own
+        return initialisation.number(m, type_, args[0], span) if own is None else own
     if isinstance(type_, ValueType):
         return intrinsics.construct_value(m, type_.value, args, span)
     if isinstance(type_, ExternType):
@@ -297,11 +297,11 @@ def construct(m: Machine, type_: Value, args: list[Value], names: list[str | Non
             return args[0]
         return _foreign(m, type_, args, span)
     if isinstance(type_, PtrType):
-        return convert(m, type_, args[0], span)
+        return initialisation.convert(m, type_, args[0], span)
     if isinstance(type_, ArrayType):
         held = std_arrays.made(m, type_, args, span)
         if held is None and not type_.name and m.dialect.by_value and len(args) > 1:
-            return convert(m, type_, tuple(args), span)
+            return initialisation.convert(m, type_, tuple(args), span)
         if held is not None:
             return held
         leaks.leak(m, *args)
@@ -331,100 +331,6 @@ def virtual(m: Machine, cls: ClassInst, name: str) -> bool:
     return own or any(virtual(m, base, name) for base in bases(m, cls))
 
 
-def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
-    """The value of an initialisation ``T x = value``."""
-    if isinstance(value, OneOf) and not isinstance(type_, ScalarType):
-        return value  # as a function is
-    if isinstance(value, Unknown):
-        if isinstance(type_, ScalarType):
-            return any_of(m, type_, span, m.recorder.in_kernel())
-        return _some_pointer(m, type_, span) if isinstance(type_, PtrType) and m.recorder.on_host() else value
-    # On the host `T* x = {}` stays open: known to be null, it makes CUTLASS's test beds walk every problem size.
-    kinds = (ValueType, ScalarType) if m.recorder.on_host() else (ValueType, ScalarType, PtrType)
-    if isinstance(value, tuple) and not value and isinstance(type_, kinds):
-        return default_value(m, type_, span)  # `T x = {};`
-    if isinstance(type_, ScalarType) and not is_type(value):
-        if isinstance(value, Vector):
-            return value
-        vector = vectors.filled(m, type_.dtype.name, value, span) if isinstance(value, tuple) else None
-        if vector is not None:
-            return vector  # `uint2 v = {x, y};`
-        if isinstance(value, (Address, ObjectPointer)):
-            leaks.leak(m, value)
-        if isinstance(value, Object):
-            own = conversions.converted(m, value, type_, span)
-            if own is not None:
-                return own
-        if isinstance(value, (Extern, Object)):
-            return any_of(m, type_, span, False)
-        return _number(m, type_, value, span)
-    if isinstance(type_, (PtrType, enums.EnumRef)) and isinstance(value, Object):
-        own = conversions.converted(m, value, type_, span)
-        if own is not None:
-            return convert(m, type_, own, span) if isinstance(own, Unknown) else own
-    if isinstance(type_, PtrType) and isinstance(value, Pointer):
-        return decayed(type_, value)
-    if isinstance(type_, PtrType) and isinstance(value, (Extern, Scalar)):
-        return _some_pointer(m, type_, span)
-    if isinstance(type_, ValueType):
-        return fitted(m, type_.value, value)
-    if isinstance(type_, ArrayType):
-        floats = isinstance(type_.inner, ScalarType) and not _integral(type_.inner.dtype)
-        if floats and isinstance(value, tuple) and not type_.name:
-            return m.recorder.array(m, type_, span)  # numbers that are not followed, behind a pointer that is
-        return elements(m, type_, value, span)
-    if isinstance(type_, enums.EnumRef) and m.dialect.by_value:
-        return enums.made(m, type_, value[0] if isinstance(value, tuple) and len(value) == 1 else value, span)
-    if is_variant(type_) and not isinstance(value, (Object, Extern)):
-        return Extern(VARIANT, span, type_)  # of numbers and tuples, as of sizes: the value would not tell which it is
-    if isinstance(type_, ExternType) and type_.name.endswith((leaks.WRAPPER, *places.BOXES)):
-        return Extern(type_.name, span, type_)
-    if isinstance(type_, ClassInst):
-        from cutecheck.source.eval.constructors import construct_object, part_of
-
-        if isinstance(value, tuple):
-            return construct_object(m, type_, list(value), designators(value), span)
-        if isinstance(value, (Scalar, EnumVal)) and m.dialect.by_value and has_constructors(type_):
-            return construct_object(m, type_, [value], [None], span)
-        if isinstance(value, Object) and m.dialect.by_value:
-            own = None if derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
-            return part_of(m, type_, value, span) if own is None else own
-    return value
-
-
-def _number(m: Machine, type_: ScalarType, value: Value, span: Span) -> Value:
-    """A value as a number of a type; of a pointer to shared memory its address."""
-    from cutecheck.source.eval import shared_addresses
-
-    known = isinstance(value, Pointer) and m.dialect.by_value
-    address = shared_addresses.as_integer(m, type_, value, span) if known else None
-    return m.dialect.cast(type_, value, span) if address is None else address
-
-
-def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:
-    """A pointer of which host code says the type alone: what objects of headers that are not there gave, say."""
-    inner, name = pointed_to(type_.inner), f"pointer@{span.line}:{span.column}#{m.number()}"
-    return inner if isinstance(inner, Unknown) else Pointer(name, "unknown", inner)
-
-
-def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
-    """What a plain array of a type holds that is made of a braced list."""
-    if not isinstance(type_, ArrayType) or not isinstance(value, tuple):
-        return value
-    if type_.name:
-        held = std_arrays.made(m, type_, [value], span) if not isinstance(value, Held) else value
-        return value if held is None else held
-    if isinstance(value, tuple) and value and not isinstance(value, Elements) and isinstance(type_.extent, int):
-        from cutecheck.source.eval.elision import regrouped
-
-        value = tuple(regrouped(m, [type_.inner] * type_.extent, list(value)))
-    extent = type_.extent if isinstance(type_.extent, int) else len(value)
-    if extent > _LONGEST:
-        return m.recorder.array(m, type_, span)
-    more = (convert(m, type_.inner, (), span) for _ in range(extent - len(value)))
-    return Elements((*(convert(m, type_.inner, v, span) for v in value), *more))
-
-
 def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
     """``T x;``: a default-constructed object, an array, a shared-memory allocation, or an unset scalar."""
     if "shared" in decl.flags:
@@ -448,7 +354,6 @@ def declare(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value:
 __all__ = [
     "bases",
     "construct",
-    "convert",
     "declare",
     "default_value",
     "fields",

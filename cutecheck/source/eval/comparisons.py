@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, initialisation, ir
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Object, Scalar, Value
 
@@ -39,9 +39,9 @@ def defaulted(m: Machine, fn: ir.Function, operands: list[Value], span: Span) ->
         return None
     op, (left, right) = fn.name.removeprefix("operator"), operands
     if isinstance(left, Object) and not isinstance(right, Object):
-        right = classes.convert(m, left.cls, right, span)
+        right = initialisation.convert(m, left.cls, right, span)
     elif isinstance(right, Object) and not isinstance(left, Object):
-        left = classes.convert(m, right.cls, left, span)
+        left = initialisation.convert(m, right.cls, left, span)
     if op == "!=":
         return m.dialect.unary("!", compared(m, "==", left, right, span), span)
     return compared(m, op, left, right, span) if op == "==" else None

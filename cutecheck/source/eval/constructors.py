@@ -10,6 +10,7 @@ from cutecheck.source.eval import (
     constness,
     copies,
     elision,
+    initialisation,
     ir,
     leaks,
     losses,
@@ -120,7 +121,7 @@ def _initialise(
             m.journal.set(obj.fields, target, Reference(where))
             continue
         typed = m.eval(decl.type, owner.env) if decl.type is not None and not isinstance(decl.type, ir.Auto) else None
-        value = value if typed is None else classes.convert(m, typed, value, span)
+        value = value if typed is None else initialisation.convert(m, typed, value, span)
         if target in classes.overlaid(m, cls):
             leaks.leak(m, value)
         if _unbound(m, owner, decl, value):
@@ -198,7 +199,7 @@ def _settle(m: Machine, cls: ClassInst, obj: Object, span: Span) -> None:
             continue
         value = m.eval(decl.init, Env(owner.env, "function", self_=obj))
         typed = m.eval(decl.type, owner.env) if decl.type is not None else None
-        obj.fields[decl.name] = _part(m, value if typed is None else classes.convert(m, typed, value, span))
+        obj.fields[decl.name] = _part(m, value if typed is None else initialisation.convert(m, typed, value, span))
 
 
 def _dependent(m: Machine, cls: ClassInst) -> list[tuple[ClassInst, ir.Variable]]:
@@ -304,7 +305,7 @@ def _construct_with(
         value = (
             values[0]
             if len(values) == 1 and typed is None
-            else classes.convert(m, typed, (), span)
+            else initialisation.convert(m, typed, (), span)
             if not values and isinstance(typed, ArrayType)
             else classes.construct(m, typed, values, [None] * len(values), span)
         )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.integers import INTEGERS, canonical
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, initialisation, ir
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import same_type
 from cutecheck.source.eval.values import FuncSet, Object, PtrType, ScalarType, Value
@@ -75,7 +75,7 @@ def converted(m: Machine, value: Object, to: Value, span: Span, explicit: bool =
         return None
     made = _call(m, value, exact[0][0], span)
     if isinstance(made, tuple):
-        return classes.convert(m, to, made, span)  # `return {{alpha}, {beta}};`
+        return initialisation.convert(m, to, made, span)  # `return {{alpha}, {beta}};`
     return m.dialect.cast(to, made, span) if isinstance(to, ScalarType) and not isinstance(made, Unknown) else made
 
 

@@ -41,9 +41,9 @@ def fitted(m: Machine, target: Value, value: Value) -> Value:
     if isinstance(target, tuple):
         return _tuple(m, target, value)
     if isinstance(target, _MADE) and isinstance(value, tuple):
-        from cutecheck.source.eval import classes
+        from cutecheck.source.eval import initialisation
 
-        return of_nothing(m, target, _NOWHERE) if not value else classes.convert(m, target, value, _NOWHERE)
+        return of_nothing(m, target, _NOWHERE) if not value else initialisation.convert(m, target, value, _NOWHERE)
     if isinstance(target, (int, Sym)):
         return target if value == () or isinstance(value, (Scalar, Dyn, int)) else value
     if isinstance(target, Dyn):

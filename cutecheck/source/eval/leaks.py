@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, TypeAlias
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.held_fields import Apart
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, address, again, held, named, of_arguments, read
 from cutecheck.source.eval.qualifiers import refers
@@ -24,7 +25,6 @@ from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     Address,
-    Apart,
     ArrayType,
     Cell,
     Closure,

@@ -12,6 +12,7 @@ from cutecheck.model.integers import INTEGERS, whole_domain_of
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.eval import array_members, ir
 from cutecheck.source.eval.copies import DEPTH
+from cutecheck.source.eval.held_fields import Seen
 from cutecheck.source.eval.leaks import Place, all_leaked, forgotten, leak, led_to
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.places import Cells, again, base_of, cells_of, named, read
@@ -31,7 +32,6 @@ from cutecheck.source.eval.values import (
     Reference,
     Scalar,
     ScalarType,
-    Seen,
     TensorVal,
     Value,
 )

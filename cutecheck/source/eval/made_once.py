@@ -7,9 +7,10 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.source.eval import classes, foreign, intrinsics, ir, leaks, places, qualifiers
+from cutecheck.source.eval import classes, foreign, initialisation, intrinsics, ir, leaks, places, qualifiers
 from cutecheck.source.eval.declared_later import in_order
 from cutecheck.source.eval.enums import EnumRef
+from cutecheck.source.eval.held_fields import serials
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.renaming import renamed
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -27,7 +28,6 @@ from cutecheck.source.eval.values import (
     TemplateRef,
     Value,
     ValueType,
-    serials,
 )
 
 _DEEPEST = 150  # of a member in terms of the same of other instances
@@ -121,10 +121,10 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
         if isinstance(typed, TemplateRef) and typed.name == ARRAY and isinstance(decl.init, ir.Sequence_):
             return intrinsics.deduce_class(m, typed, list(value), decl.span) if type(value) is tuple else value
         if isinstance(typed, ArrayType) and qualifiers.never_written(decl):
-            held = classes.elements(m, typed, value, decl.span)
+            held = initialisation.elements(m, typed, value, decl.span)
             return Constants(held) if type(held) is Elements else held
         leaks.leak_bound(m, typed, decl.init, env)
-        return called(classes.convert(m, typed, value, decl.span), decl.name)
+        return called(initialisation.convert(m, typed, value, decl.span), decl.name)
     if m.dialect.by_value:
         args = places.arguments(m, decl.init_args or (), env)
         if leaks.keeps_references(decl.type) or typed == leaks.UNFOLLOWED:
@@ -133,7 +133,7 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     else:
         args = [m.eval(a.value, env) for a in decl.init_args or ()]
     if isinstance(typed, ArrayType) and not typed.name and args and m.dialect.by_value:  # `int sizes[]{2, 3}`
-        value = classes.convert(m, typed, tuple(args), decl.span)
+        value = initialisation.convert(m, typed, tuple(args), decl.span)
         return Constants(value) if type(value) is Elements and qualifiers.never_written(decl) else value
     if typed is None:
         return args[0] if len(args) == 1 else Unknown(f"`{decl.name}` has no initialiser", decl.span)

@@ -14,6 +14,7 @@ from cutecheck.source.eval import ages, classes, hidden, ir
 from cutecheck.source.eval.barrier_types import BARRIERS
 from cutecheck.source.eval.class_layout import class_layout
 from cutecheck.source.eval.enums import EnumRef, underlying
+from cutecheck.source.eval.held_fields import Seen
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.symbolic import symbolic
@@ -35,7 +36,6 @@ from cutecheck.source.eval.values import (
     PtrType,
     Scalar,
     ScalarType,
-    Seen,
     Str,
     TensorVal,
     Value,

@@ -16,11 +16,12 @@ from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr
 from cutecheck.source.eval import ir, places
 from cutecheck.source.eval.foreign import harmless
 from cutecheck.source.eval.foreign_names import NUMBERS, SAME_SIZES, STATELESS
+from cutecheck.source.eval.held_fields import Apart, Seen
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.observations import State
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import Address, Apart, Extern, ExternType, Pointer, Scalar, Seen, Value, constant
+from cutecheck.source.eval.values import Address, Extern, ExternType, Pointer, Scalar, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

@@ -10,6 +10,7 @@ from cutecheck.source.eval import (
     constness,
     conversions,
     copies,
+    initialisation,
     ir,
     leaks,
     named_bases,
@@ -20,13 +21,13 @@ from cutecheck.source.eval import (
 )
 from cutecheck.source.eval.containers import ANY_NAME, Lost, include, new
 from cutecheck.source.eval.enums import EnumRef
+from cutecheck.source.eval.held_fields import Apart
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.qualifiers import is_auto
 from cutecheck.source.eval.scope import ClassInst, Env
 from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import (
-    Apart,
     Closure,
     Extern,
     Object,
@@ -99,18 +100,18 @@ def bind_parameters(
                 if is_zero(value) and isinstance(typed, PtrType):
                     value = symbolic(m, typed, p.name or "argument", p.span)  # any pointer would do
                 elif isinstance(typed, (ClassInst, ValueType) if isinstance(value, tuple) else (ScalarType, ClassInst)):
-                    value = classes.convert(m, typed, value, span)
+                    value = initialisation.convert(m, typed, value, span)
                 elif isinstance(value, Extern) and isinstance(typed, PtrType) and not stands:
-                    value = classes.convert(m, typed, value, span)  # `x.data_ptr<int8_t>()`
+                    value = initialisation.convert(m, typed, value, span)  # `x.data_ptr<int8_t>()`
             elif isinstance(value, Unknown) and p.type is not None and not stands and m.recorder.on_host():
                 typed = m.eval(p.type, env) if m.dialect.by_value and not is_auto(p.type) else None
-                value = classes.convert(m, typed, value, span) if isinstance(typed, PtrType) else value
+                value = initialisation.convert(m, typed, value, span) if isinstance(typed, PtrType) else value
             elif isinstance(value, Object) and p.type is not None and conversions.functions(m, value.cls):
                 typed = None if is_auto(p.type) else m.eval(p.type, env)
                 other = isinstance(typed, ClassInst) and not classes.derives(m, value.cls, typed)
                 made = other and not (stands and not qualifiers.constant(inner))
                 if made or isinstance(typed, (ScalarType, PtrType, EnumRef)):
-                    value = classes.convert(m, typed, value, span)
+                    value = initialisation.convert(m, typed, value, span)
         elif p.name in kwargs:
             value = kwargs[p.name]
         elif ANY_NAME in kwargs and p.kind != "varkw":
@@ -118,13 +119,13 @@ def bind_parameters(
         elif p.default is not None:
             value = m.dialect.default(m, p, env)
             if value == () and p.type is not None and not is_auto(p.type):
-                value = classes.convert(m, m.eval(p.type, env), value, span)
+                value = initialisation.convert(m, m.eval(p.type, env), value, span)
             elif isinstance(value, Scalar) and p.type is not None and not is_auto(p.type) and m.dialect.by_value:
                 typed = m.eval(p.type, env)
                 if isinstance(typed, PtrType) and is_zero(value):
                     value = null(typed.inner)
                 elif isinstance(typed, (ScalarType, ClassInst)):
-                    value = classes.convert(m, typed, value, span)
+                    value = initialisation.convert(m, typed, value, span)
         else:
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":
@@ -172,7 +173,7 @@ def _converted(m: Machine, pattern: ir.Expr, values: list[Value], env: Env, span
     if len(types) != len(values):
         return values
     return [
-        classes.convert(m, t, v, span)
+        initialisation.convert(m, t, v, span)
         if isinstance(t, (ScalarType, ClassInst)) and isinstance(v, (Scalar, tuple))
         else v
         for t, v in zip(types, values, strict=True)

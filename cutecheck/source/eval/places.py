@@ -13,13 +13,12 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.constants import type_of_constant
 from cutecheck.model.expr import ANY
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.held_fields import SEEN_AS, Apart
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment, passes_on, quiet
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.slots import roots
 from cutecheck.source.eval.values import (
-    SEEN_AS,
     Address,
-    Apart,
     Cell,
     FuncSet,
     Object,

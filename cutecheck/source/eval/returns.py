@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import classes, copies, ir, qualifiers, temporaries
+from cutecheck.source.eval import copies, initialisation, ir, qualifiers, temporaries
 from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record.ways import result_tells
@@ -31,7 +31,7 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
         made = m.eval(fn.ret, env) if not qualifiers.is_auto(fn.ret) else None
         if isinstance(made, ClassInst):  # `return {a, b};` beside `return made_elsewhere();`
             frame.returns = [
-                classes.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
+                initialisation.convert(m, made, v, span) if isinstance(v, tuple) else v for v in frame.returns or ()
             ]
     made = m.eval(fn.ret, env) if fn.ret is not None and not qualifiers.is_auto(fn.ret) else None
     if is_variant(made) and len(frame.returns or ()) > 1:  # which of them it holds is not known
@@ -47,7 +47,7 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
     if fn.ret is not None and not qualifiers.is_auto(fn.ret) and isinstance(value, (Scalar, int, Extern, tuple)):
         typed = m.eval(fn.ret, env)
         if not isinstance(typed, Unknown):
-            return classes.convert(m, typed, value, span)
+            return initialisation.convert(m, typed, value, span)
     return unfollowed(m, fn, env, value, span) if isinstance(value, Unknown) else value
 
 

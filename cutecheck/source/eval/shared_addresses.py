@@ -11,20 +11,11 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
 from cutecheck.source.eval.class_layout import class_layout
+from cutecheck.source.eval.held_fields import Seen
 from cutecheck.source.eval.memory import size_bytes
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import pointed_to
-from cutecheck.source.eval.values import (
-    Address,
-    ArrayType,
-    Object,
-    ObjectPointer,
-    Pointer,
-    Scalar,
-    ScalarType,
-    Seen,
-    Value,
-)
+from cutecheck.source.eval.values import Address, ArrayType, Object, ObjectPointer, Pointer, Scalar, ScalarType, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

@@ -10,8 +10,9 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.source.eval.held_fields import Apart, Seen, Settled
 from cutecheck.source.eval.tuples import Constants, Elements, like
-from cutecheck.source.eval.values import Address, Apart, Cell, Pointer, Scalar, Seen, Settled, Value, constant
+from cutecheck.source.eval.values import Address, Cell, Pointer, Scalar, Value, constant
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine

@@ -187,7 +187,7 @@ def _called(m: Machine, op: Value, args: list[Value], span: Span) -> Value:
 
 def _like(m: Machine, old: Value, new: Value, span: Span) -> Value:
     """What a variable of the first value's type holds after ``= new``."""
-    from cutecheck.source.eval.classes import convert
+    from cutecheck.source.eval.initialisation import convert
     from cutecheck.source.eval.types import type_of
 
     return convert(m, type_of(old), new, span) if isinstance(old, Scalar) else new

@@ -40,7 +40,7 @@ def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
 
 def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> Value | None:
     """What a braced list initialises; None where it is not followed."""
-    from cutecheck.source.eval.classes import convert
+    from cutecheck.source.eval.initialisation import convert
 
     if not m.dialect.by_value or not followed(type_) or not isinstance(type_.extent, int):
         return None

@@ -20,6 +20,7 @@ from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.model.units import Bits
 from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.enums import EnumRef
+from cutecheck.source.eval.held_fields import Settled
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import Slots
 from cutecheck.source.eval.tuples import Elements, Held, IntegerSequence, Pair, Vector
@@ -44,7 +45,6 @@ from cutecheck.source.eval.values import (
     Qualified,
     Scalar,
     ScalarType,
-    Settled,
     Str,
     Tag,
     TemplateRef,

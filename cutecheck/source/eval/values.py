@@ -6,9 +6,7 @@ program needs besides: scalars of the scanned language, types, pointers, tensors
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeGuard
 
 from cutecheck.facts import Provenance, Space, Span, Unknown
@@ -17,6 +15,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Dyn, Int, Sym
 from cutecheck.model.layout import AnyLayout
 from cutecheck.records import record
+from cutecheck.source.eval.held_fields import Fields
 
 if TYPE_CHECKING:
     from cutecheck.source.eval import ir
@@ -295,50 +294,6 @@ class Tiler:
 
     layout_tv: Value
     tiler_mn: Value
-
-
-serials = count(1)
-
-
-class Fields(dict[str, Any]):
-    """Where an object keeps its fields; ``serial`` is greater than that of those made before."""
-
-    __slots__ = ("answered", "serial")
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
-        self.serial = next(serials)
-        # what was held when a method answered the number that stands beside the fields
-        self.answered: dict[str, Any] = {}
-
-
-class Apart(Fields):
-    """What a reference stands for that is not followed, or fields that others may write: nothing written here stays."""
-
-    __slots__ = ()
-
-
-SEEN_AS = "seen as"  # beside what is kept apart: the type that a cast gave it
-
-
-class Settled(Fields):
-    """Fields of an object that is a template argument, all of them: it stands for all that are equal."""
-
-    __slots__ = ()
-
-
-class Seen(Fields):
-    """Fields of an object that is seen through a pointer, ``at``, as others may be that are the same or overlap.
-
-    ``within``: of a member of an array's element, the array and the bytes before it there.
-    """
-
-    __slots__ = ("at", "within")
-
-    def __init__(self, given: Mapping[str, Any]) -> None:
-        super().__init__(given)
-        self.at: Pointer | None = None
-        self.within: tuple[str, Any] | None = None
 
 
 @dataclass(eq=False, slots=True)

@@ -6,12 +6,12 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval.copies import copied
+from cutecheck.source.eval.held_fields import Apart, Seen
 from cutecheck.source.eval.places import BOXES, Cells, held
 from cutecheck.source.eval.slots import Slots
 from cutecheck.source.eval.tuples import designators
 from cutecheck.source.eval.values import (
     Address,
-    Apart,
     EnumVal,
     Extern,
     ExternType,
@@ -21,7 +21,6 @@ from cutecheck.source.eval.values import (
     PtrType,
     Reference,
     Scalar,
-    Seen,
     TensorVal,
     Value,
     is_zero,
@@ -34,7 +33,7 @@ if TYPE_CHECKING:
 
 def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span) -> None:
     """Write a cell as the language does: objects keep their identity, numbers their type, references what they name."""
-    from cutecheck.source.eval import classes
+    from cutecheck.source.eval import initialisation
     from cutecheck.source.eval.types import type_of
 
     old = where.get(name)
@@ -64,7 +63,7 @@ def store(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span
         value = null(to.inner)
     known = not isinstance(value, Unknown) or type(where) is Slots
     if isinstance(old, Scalar) and old.ctype != "nullptr_t" and known:
-        value = classes.convert(m, type_of(old), value, span)
+        value = initialisation.convert(m, type_of(old), value, span)
     if isinstance(old, Extern) and _is_container(old.type) and isinstance(value, (Extern, Unknown)):
         value = old  # gets what the other holds, and stays where and of what type it is
     if isinstance(old, Extern) and isinstance(old.type, ExternType) and old.type.name.endswith(BOXES):
@@ -106,12 +105,12 @@ def write(m: Machine, cells: Cells, value: Value, span: Span) -> None:
 
 def overwrite(m: Machine, old: Object, value: Value, span: Span) -> None:
     """``object = value``: every field, in place, as others may refer to the object."""
-    from cutecheck.source.eval import answers, classes
+    from cutecheck.source.eval import answers, classes, initialisation
 
     if isinstance(value, tuple):
         value = classes.construct(m, old.cls, list(value), designators(value), span)
     elif isinstance(value, (Scalar, EnumVal)):
-        value = classes.convert(m, old.cls, value, span)
+        value = initialisation.convert(m, old.cls, value, span)
     if value is old:
         return
     answers.forget(m, old)

@@ -11,6 +11,7 @@ from cutecheck.source.eval import (
     constraints,
     conversions,
     enums,
+    initialisation,
     intrinsics,
     ir,
     memory,
@@ -148,7 +149,7 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     if isinstance(value, TensorVal):
         m.recorder.takes((value,))
     if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
-        return classes.convert(m, type_, value, node.span) if isinstance(type_, PtrType) else value
+        return initialisation.convert(m, type_, value, node.span) if isinstance(type_, PtrType) else value
     if isinstance(type_, enums.EnumRef):
         return enums.made(m, type_, value, node.span)
     if isinstance(type_, PtrType) and isinstance(value, Pointer):
@@ -157,7 +158,7 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
         return Address(places.aliased(m, value.cells, type_.inner, value)[1])
     if isinstance(type_, PtrType) and not isinstance(value, TensorVal):
         up = shared_addresses.rounded(m, value, type_.inner, node.span) if m.dialect.by_value else None
-        return up if up is not None else classes.convert(m, type_, value, node.span)
+        return up if up is not None else initialisation.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and _refers(node.type):
         return _bits_as(m, value, type_, node.span)
     if isinstance(type_, ScalarType):
@@ -172,7 +173,7 @@ def _made(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if isinstance(type_, enums.EnumRef):
         return enums.made(m, type_, value, span)
     own = conversions.converted(m, value, type_, span, True) if isinstance(value, Object) else None
-    return classes.convert(m, type_, value, span) if own is None else own
+    return initialisation.convert(m, type_, value, span) if own is None else own
 
 
 def _refers(t: ir.Expr) -> bool:

@@ -14,6 +14,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn
 from cutecheck.model.layout import ComposedLayout, IntTuple, Layout, SmemPtrFlag
 from cutecheck.model.swizzle import offset_value
+from cutecheck.source.eval.held_fields import SEEN_AS, Apart
 from cutecheck.source.eval.intrinsics.block_scaled import fragment_of, in_tensor_memory
 from cutecheck.source.eval.intrinsics.layouts import LAYOUTS, on_tensor, under_pointer, without_pointer_swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
@@ -24,9 +25,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import of_array
 from cutecheck.source.eval.types import pointed_to, type_of
 from cutecheck.source.eval.values import (
-    SEEN_AS,
     Address,
-    Apart,
     ArrayType,
     Extern,
     Object,

@@ -10,7 +10,19 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Int
 from cutecheck.model.tiled import TiledMMA
-from cutecheck.source.eval import classes, copies, ir, leaks, losses, observed, places, predicates, slots, writes
+from cutecheck.source.eval import (
+    classes,
+    copies,
+    initialisation,
+    ir,
+    leaks,
+    losses,
+    observed,
+    places,
+    predicates,
+    slots,
+    writes,
+)
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
@@ -170,9 +182,9 @@ def assign_by(m: Machine, target: ir.Expr, op: str, value: Value, env: Env, span
             value = binary(m, op[:-1], old, value, span)
         if isinstance(value, Unknown) and isinstance(old, Scalar) and m.recorder.on_host() and cells is not None:
             kind = dtype(old.ctype)  # `n = atoi(argv[1]);`: any number of the variable's type
-            value = value if kind is None else classes.convert(m, ScalarType(kind), value, span)
+            value = value if kind is None else initialisation.convert(m, ScalarType(kind), value, span)
         elif isinstance(old, Extern) and is_variant(old.type):
-            value = classes.convert(m, old.type, value, span)
+            value = initialisation.convert(m, old.type, value, span)
         put(m, target, old, cells, value, env, span)
         return cells
     if op != "=":
@@ -219,7 +231,7 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
             if isinstance(old, (TensorVal,)) and not isinstance(value, TensorVal):
                 return
             if isinstance(old, Scalar) and not isinstance(value, Unknown):
-                value = classes.convert(m, type_of(old), value, span)
+                value = initialisation.convert(m, type_of(old), value, span)
             m.journal.set(at.vars, target.ident, value)
             return
 

@@ -10,9 +10,9 @@ from cutecheck.facts import Guard, Unknown
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import (
-    classes,
     constness,
     copies,
+    initialisation,
     ir,
     leaks,
     losses,
@@ -239,7 +239,7 @@ def _only(decl: ir.Variable) -> ir.Expr | None:
 
 def _typed(m: Machine, decl: ir.Variable, value: Value, env: Env) -> Value:
     typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, env)
-    return value if typed is None else classes.convert(m, typed, value, decl.span)
+    return value if typed is None else initialisation.convert(m, typed, value, decl.span)
 
 
 def _of_all_calls(m: Machine, decl: ir.Variable, value: Value) -> Value:

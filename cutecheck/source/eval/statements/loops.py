@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
     repeatable,
     slots,
 )
+from cutecheck.source.eval.held_fields import serials
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
@@ -56,7 +57,7 @@ from cutecheck.source.eval.statements.unrolled import counted, unroll
 from cutecheck.source.eval.statements.waiting import asks_again
 from cutecheck.source.eval.threads import differs, some, varies
 from cutecheck.source.eval.tuples import Elements, Held
-from cutecheck.source.eval.values import FuncSet, Object, Reference, Scalar, Value, serials
+from cutecheck.source.eval.values import FuncSet, Object, Reference, Scalar, Value
 
 _SETTLED = 2  # loops inside this many walks that leave no fact are walked once; each more costs a factor of three
 _SETTLED_ON_HOST = 1

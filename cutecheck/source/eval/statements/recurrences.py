@@ -12,6 +12,7 @@ from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.source.eval import ages
 from cutecheck.source.eval.containers import Contents, Holding
+from cutecheck.source.eval.held_fields import Fields, serials
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements.guesses import (
@@ -26,7 +27,7 @@ from cutecheck.source.eval.statements.guesses import (
 from cutecheck.source.eval.statements.numbers import combine, same, snapshot
 from cutecheck.source.eval.statements.sums import Sum
 from cutecheck.source.eval.threads import is_lost, is_shared, lost, some, untracked, varies
-from cutecheck.source.eval.values import Fields, Object, Scalar, Shared, Value, serials
+from cutecheck.source.eval.values import Object, Scalar, Shared, Value
 
 _REHEARSALS = 5  # more than the chains of conditions on changed values that code has
 Key = tuple[int, str]
