@@ -9,9 +9,9 @@ from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, Sm
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
-from cutecheck.source.eval.record.events import of_both
 from cutecheck.source.eval.record.kinds import kind_by_name
 from cutecheck.source.eval.record.running import of_kernels
+from cutecheck.source.eval.record.variants import of_both
 from cutecheck.source.namesakes import Renaming, aside
 
 MAX_SYNTAX_ERRORS = 1  # lines of a file that says it cannot be read; the first tells where to look

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.tensor import TensorFact
-from cutecheck.source.eval.record.events import variant_of
+from cutecheck.source.eval.record.variants import variant_of
 
 
 @dataclass(slots=True)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy as shallow
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
-from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
+from cutecheck.facts import Event, Span, TensorFact, Unknown
 from cutecheck.facts.core import (
     BARRIER,
     ELEMENT_READ,
@@ -28,6 +26,7 @@ from cutecheck.source.eval.record import in_clusters
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
+from cutecheck.source.eval.record.variants import of_both, variant_of, without_numbers
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -53,7 +52,6 @@ RECORDED = frozenset({
 
 
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
-_FRESH = re.compile(r"#\d+")
 
 
 class EventRecorder(InstructionRecorder):
@@ -273,7 +271,7 @@ class EventRecorder(InstructionRecorder):
             replay.accessed(self.tensor_fact(t, span), written, span, self.frame.symbol)
             return
         where, bindings = self.frame.symbol, self.frame.bindings
-        key = (span, "element", written, where, self.frame.kernel, bindings, _FRESH.sub("#", str(t.offset)))
+        key = (span, "element", written, where, self.frame.kernel, bindings, without_numbers(str(t.offset)))
         times, last = self._elements.get(key, (0, -1))
         if times == 0 or (last < self.held_at and times < TIMES):
             what = ELEMENT_STORED if written else ELEMENT_READ
@@ -424,33 +422,3 @@ def _variable(node: ir.Call | None, c: Call) -> str:
     """The variable that is the first operand of a call; empty where it is an expression."""
     first = node.args[0].value if node is not None and node.span == c.span and node.args else None
     return first.ident if isinstance(first, ir.Name) else ""
-
-
-def of_both(first: Event, again: Event) -> Event:
-    """An event that is met twice: of what held the first time only what holds again."""
-    if not first.otherwise and (again.otherwise or _asked(first) != _asked(again)):
-        first = replace(first, otherwise=True)
-    if first.hypotheses == again.hypotheses:
-        return first
-    held = {_stated(h) for h in again.hypotheses}
-    return replace(first, hypotheses=tuple(h for h in first.hypotheses if _stated(h) in held))
-
-
-def _asked(event: Event) -> frozenset[tuple[Span, bool]]:
-    return frozenset((g.span, g.negated) for g in event.guards if not g.host)
-
-
-def _stated(h: Hypothesis) -> str:
-    return _FRESH.sub("#", f"{h.condition}")
-
-
-def variant_of(operands: Sequence[TensorFact], tiled: Value) -> str:
-    """What distinguishes a call from others at its place; the numbers of fresh variables do not."""
-    texts = [
-        repr((o.space, o.layout if not isinstance(o.layout, Unknown) else "?", o.dtype, o.offset, o.tile_layout))
-        + (o.buffer or "" if o.space != "rmem" else "")
-        for o in operands
-    ]
-    order: dict[str, str] = {}
-    text = _FRESH.sub(lambda hit: order.setdefault(hit.group(), f"#{len(order)}"), "|".join((*texts, str(tiled))))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
