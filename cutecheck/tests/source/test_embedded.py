@@ -271,7 +271,7 @@ def test_a_kernel_that_nothing_compiles_is_a_line_of_the_report(
     tmp_path: Path, name: str, text: str, line: int
 ) -> None:
     (tmp_path / name).write_text(text)
-    notes = facts(tmp_path).notes
+    notes = [n for n in facts(tmp_path).notes if "a kernel template that nothing" not in n]
     said = f"{name}:{line}: CUDA C++ in a string is not checked: nothing here compiles it"
     assert [n.startswith(said) for n in notes] == ([True] if line else [])
 
