@@ -17,7 +17,7 @@ from cutecheck.report.data import Report
 from cutecheck.source.discover import Discovery, discover
 from cutecheck.source.eval.limits import MEMORY_IS_UP, TIME_IS_UP
 from cutecheck.source.files import holds, same, watched
-from cutecheck.source.installed import find_cutlass
+from cutecheck.source.installed import told
 from cutecheck.source.request import ExtractRequest
 
 _KIND = "runs"
@@ -95,7 +95,7 @@ class Runs:
 
 
 def _dsl(request: ExtractRequest) -> str:
-    return str(find_cutlass((*request.include_dirs, *request.paths)))
+    return told((*request.include_dirs, *request.paths))
 
 
 def _accident(message: str) -> bool:

@@ -34,7 +34,7 @@ from cutecheck.source.notebooks import split
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
-from cutecheck.source.scripts import alone, evaluate, unrun
+from cutecheck.source.scripts import alone, evaluate, unread, unrun
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.source.vendored import beside, include_dirs, note
 from cutecheck.timing import phase
@@ -171,6 +171,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     unfound(tree, reported, archs),
                     unrun(out),
                     alone(out, request),
+                    unread(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),
                     "" if request.changed is not None else unasked(out.open_kernels),
                     *errors.notes(met, bool(request.archs)),

@@ -9,7 +9,10 @@ from itertools import chain
 from pathlib import Path
 
 _SITES = ("lib/python3*/site-packages", "lib/python3/dist-packages", "Lib/site-packages")
-_PACKAGES = ("nvidia_cutlass_dsl/*_packages", ".")  # the wheels of 4.x, and a folder on the path
+_WHEEL = "nvidia_cutlass_dsl/*_packages"  # of 4.x
+_PACKAGES = (_WHEEL, ".")  # and a folder on the path
+OF_PACKAGE = "the source of the DSL's package `cutlass` is "  # how reasons say it, before :func:`absent`
+_NAMED = "CUTECHECK_CUTLASS_DSL"
 
 
 def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
@@ -21,9 +24,9 @@ def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
     """
     import importlib.util
 
-    given = os.environ.get("CUTECHECK_CUTLASS_DSL")
+    given = os.environ.get(_NAMED)
     if given:
-        return Path(given)
+        return _named(Path(given))
     try:
         spec = importlib.util.find_spec("cutlass")
     except (ImportError, ValueError):
@@ -35,6 +38,29 @@ def find_cutlass(roots: tuple[Path, ...]) -> Path | None:
         if (at / "python" / "CuTeDSL" / "cutlass" / "cute").is_dir():
             return at / "python" / "CuTeDSL"
     return next((found for at in _environments(around) if (found := _within(at)) is not None), None)
+
+
+def told(roots: tuple[Path, ...]) -> str:
+    """Where the package is, or what is said of it where it is not: what facts depend on."""
+    return str(find_cutlass(roots) or absent())
+
+
+def absent() -> str:
+    """Where the package is not, and what would help."""
+    given = os.environ.get(_NAMED)
+    if given:
+        return f"not in {_NAMED}={given}: name the folder that holds it, or an environment in which it is installed"
+    return f"in no environment at hand (pip install 'cutecheck[dsl]', or {_NAMED}=FOLDER)"
+
+
+def _named(given: Path) -> Path | None:
+    """The folder of the package: ``given``, or in it where it is the package, its wheel's, or an environment."""
+    inside = (*given.glob(_WHEEL), *given.glob(_WHEEL.rpartition("/")[2]))
+    return next(filter(_holds, (given, given.parent, *sorted(inside))), None) or _within(given)
+
+
+def _holds(folder: Path) -> bool:
+    return (folder / "cutlass" / "cute" / "core.py").is_file()
 
 
 def _environments(around: tuple[Path, ...]) -> Iterator[Path]:
@@ -56,6 +82,6 @@ def _within(environment: Path) -> Path | None:
         for site in sorted(environment.glob(pattern), reverse=True):
             for package in _PACKAGES:
                 for folder in sorted(site.glob(package)) if "*" in package else (site,):
-                    if (folder / "cutlass" / "cute" / "core.py").is_file():
+                    if _holds(folder):
                         return folder
     return None

@@ -21,7 +21,7 @@ from cutecheck.facts import SourceError
 from cutecheck.progress import progress
 from cutecheck.source.collect import Collected, absorb, collect, note_unit
 from cutecheck.source.files import holds, noted, watched
-from cutecheck.source.installed import find_cutlass
+from cutecheck.source.installed import OF_PACKAGE, absent, told
 from cutecheck.source.recall import ScriptRecall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import can_fork
@@ -51,7 +51,7 @@ def evaluate(
         if request.store is not None and request.tracing is None and not holds():
             places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
             files = sorted((path, str(file)) for path, file in scripts.items())
-            package = str(find_cutlass((*request.include_dirs, *request.paths)))
+            package = told((*request.include_dirs, *request.paths))
             about_files = (sorted(reported), sorted(changed or ()), package, files)
             whole = (request.archs, request.include_dirs, places, *about_files)
             recall = ScriptRecall(request.store, digest(about, repr(whole)))
@@ -128,6 +128,16 @@ def alone(out: Collected, request: ExtractRequest) -> str:
         f"{what} called with values that nothing in the named files binds ({first.file}:{first.line}): name their "
         "folder (`--tree FOLDER` reports these files alone) or bind them with a comment `# cutecheck: instantiate CALL`"
     )
+
+
+def unread(out: Collected) -> str:
+    """What a run says of configurations that are not known for want of the DSL's own source; empty for none."""
+    found = [r for s in out.sites.values() if (r := s.reason) is not None and OF_PACKAGE in r.reason]
+    places = {site.span for site in out.sites.values() if site.reason in found}
+    if not places:
+        return ""
+    count = "1 configuration" if len(places) == 1 else f"{len(places)} configurations"
+    return f"not known: {count} of the Python DSL; {OF_PACKAGE}{absent()}"
 
 
 class _Work:

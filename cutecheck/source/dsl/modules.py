@@ -15,6 +15,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.journal import Journal
 from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.values import BudgetExceeded, Extern, FuncSet, Value
+from cutecheck.source.installed import OF_PACKAGE, absent
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -251,8 +252,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if top == "cutlass":
         if any(base.name == b or base.name.startswith(b + ".") for b in _BINDINGS):
             return Extern(f"{base.name}.{name}", span)
-        where = "in no environment at hand (pip install 'cutecheck[dsl]', or CUTECHECK_CUTLASS_DSL=FOLDER)"
-        return Unknown(f"`{base.name}.{name}`: the source of the DSL's package `cutlass` is {where}", span)
+        return Unknown(f"`{base.name}.{name}`: {OF_PACKAGE}{absent()}", span)
     read = top in KNOWN or top in PRELUDES  # as far as kernels are configured by it
     if read or (top in sys.stdlib_module_names and state(m)["files"].get(base.name) is None):
         return Extern(f"{base.name}.{name}", span)
