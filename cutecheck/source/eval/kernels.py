@@ -76,7 +76,9 @@ def launch(
         flags += tuple(elements)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     given = stated(m, args) if m.dialect.by_value else Known()
-    answer = m.history.launches.ask(key_of(best.fn), types, signature, flags=flags, given=given.lines())
+    answer = m.history.launches.ask(
+        key_of(best.fn), types, signature, flags=flags, given=given.lines(), unbound=m.recorder.open
+    )
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
@@ -177,7 +179,9 @@ def _launch_operator(
     m.history.launched.add(id(cls))
     types, flags = _told(walked)
     alike = kind_of(m, kernel, (cls,))
-    answer = m.history.launches.ask(kernel, types, walked, capped=False, alike=alike, flags=flags)
+    answer = m.history.launches.ask(
+        kernel, types, walked, capped=False, alike=alike, flags=flags, unbound=m.recorder.open
+    )
     if answer == "dropped":
         return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
     if answer == "before":

@@ -46,7 +46,8 @@ class Attempt:
     ``alike`` is the same for those that are; without a signature it is a call on the host. ``flags``: the values of
     those that are, and of a run over more than a few units the element types. ``given``: what is known of the arguments
     (source/eval/contexts.py); a launch of which less is known than of those that were walked is walked again.
-    Answers ``both`` and ``one``: whether both values of the flag in the place ``types`` were walked.
+    ``unbound``: nothing instantiates what launches it. Answers ``both`` and ``one``: whether both values of the flag in
+    the place ``types`` were walked.
     """
 
     kernel: str
@@ -57,6 +58,7 @@ class Attempt:
     alike: str = ""
     flags: tuple[str, ...] = ()
     given: frozenset[str] = frozenset()
+    unbound: bool = False
 
 
 @dataclass(slots=True)
@@ -69,6 +71,7 @@ class Launches:
     kinds: dict[str, int] = field(default_factory=dict)  # walked, by what is alike
     flags: dict[tuple[str, int, str], int] = field(default_factory=dict)  # walked, by kernel, place of a flag and value
     given: dict[tuple[str, str, str], list[frozenset[str]]] = field(default_factory=dict)  # by kernel, types, signature
+    unbound: dict[str, int] = field(default_factory=dict)  # of the walked ones, those that nothing instantiates
     attempts: list[Attempt] = field(default_factory=list)
     place: str = ""  # the neighbourhood of the current translation unit, in which kinds are counted
 
@@ -81,10 +84,11 @@ class Launches:
         alike: str = "",
         flags: tuple[str, ...] = (),
         given: frozenset[str] = frozenset(),
+        unbound: bool = False,
     ) -> Answer:
-        """Whether to walk an instantiation; noted either way."""
+        """Whether to walk an instantiation; noted either way. ``unbound``: nothing instantiates what launches it."""
         alike = alike and f"{self.place} {alike}"
-        attempt = Attempt(kernel, types, signature, capped, "walk", alike, flags, given)
+        attempt = Attempt(kernel, types, signature, capped, "walk", alike, flags, given, unbound)
         answer = self._answer(attempt)
         self.attempts.append(attempt if answer == "walk" else replace(attempt, answer=answer))
         return answer
@@ -132,6 +136,8 @@ class Launches:
             return self._with_less(asked)
         if asked.capped and self.count.get(asked.kernel, 0) >= self.limits.instantiations:
             return "dropped"
+        if asked.unbound and self._enough(asked.kernel):
+            return "dropped"
         # flags rarely change a layout: a few combinations of them, and each value of each once, stand for the rest
         told = asked.capped or bool(asked.flags)
         if told and len(done) >= self.limits.flag_combinations and self._known(asked):
@@ -142,10 +148,16 @@ class Launches:
             done.add(asked.signature)
             self._walked_with(asked).append(asked.given)
             self.count[asked.kernel] = self.count.get(asked.kernel, 0) + 1
+            self.unbound[asked.kernel] = self.unbound.get(asked.kernel, 0) + asked.unbound
             self._count_flags(asked, 1)
         if asked.alike:
             self._count(asked.alike, 1, bool(asked.signature))
         return "walk"
+
+    def _enough(self, kernel: str) -> bool:
+        """Whether a kernel that some code instantiates was walked as others would, a few times already."""
+        others = self.unbound.get(kernel, 0)
+        return self.count.get(kernel, 0) > others >= self.limits.flag_combinations
 
     def _walked_with(self, asked: Attempt) -> list[frozenset[str]]:
         return self.given.setdefault((asked.kernel, asked.types, asked.signature), [])
@@ -220,6 +232,7 @@ class Launches:
             if a.signature:
                 self.done[a.kernel, a.types].discard(a.signature)
                 self.count[a.kernel] -= 1
+                self.unbound[a.kernel] -= a.unbound
                 self._count_flags(a, -1)
             if a.alike:
                 self._count(a.alike, -_BARREN if a.answer == "barren" else -1, bool(a.signature))
@@ -228,7 +241,8 @@ class Launches:
         """The same state, with no attempts."""
         done = {k: set(v) for k, v in self.done.items()}
         given = {k: list(v) for k, v in self.given.items()}
-        return Launches(self.limits, done, dict(self.count), dict(self.kinds), dict(self.flags), given)
+        counts = dict(self.count), dict(self.kinds), dict(self.flags)
+        return Launches(self.limits, done, *counts, given, dict(self.unbound))
 
 
 @dataclass(slots=True)

@@ -273,6 +273,33 @@ def test_whether_both_values_of_a_flag_were_walked_is_an_answer_too() -> None:
     assert not turn.follows(later.attempts)
 
 
+def test_of_a_kernel_that_is_instantiated_a_few_others_are_walked() -> None:
+    """Those that templates launch which nothing instantiates; of one that nothing instantiates all are."""
+    launches = Launches(Limits(flag_combinations=2))
+    assert [launches.ask("alone", t, t, unbound=True) for t in "abcd"] == ["walk"] * 4
+    assert launches.ask("k", "bound", "bound") == "walk"
+    before = launches.copy()
+    assert [launches.ask("k", t, t, unbound=True) for t in "abcd"] == ["walk", "walk", "dropped", "dropped"]
+    assert launches.ask("k", "more", "more") == "walk" and launches.ask("k", "a", "a", unbound=True) == "before"
+    assert before.copy().follows(launches.attempts[5:])
+    wrong = [*launches.attempts[5:7], Attempt("k", "c", "c", True, "walk", unbound=True)]
+    assert not before.follows(wrong)
+    assert [before.ask("k", t, t, unbound=True) for t in "de"] == ["walk", "walk"]  # the guess does not count
+
+
+def test_templates_that_nothing_instantiates_launch_what_others_do(tmp_path: Path) -> None:
+    host = "template <class T> void never(T* p) {\n"
+    host += "".join(f"  kernel<{n}, true, true><<<1, 32>>>(p);\n" for n in range(8, 48, 8)) + "}\n"
+    launch = "void some(half_t* p) { kernel<64, true, true><<<1, 32>>>(p); }\n"
+
+    def walked(text: str) -> int:
+        (tmp_path / "a.cu").write_text(HEADER.replace("#pragma once", "") + text)
+        return len({e.enclosing for e in facts(tmp_path, 1).events})
+
+    assert walked(host) == 5
+    assert walked(host + launch) == 1 + Limits().flag_combinations
+
+
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit comes last: what the others walked of its kernels they walk no more, and not in the parent."""
     alone = facts(tree(tmp_path, 6), 1)
