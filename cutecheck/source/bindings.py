@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from cutecheck.facts import SourceError, Span
@@ -62,3 +62,10 @@ def _read(file: Path) -> bytes:
 
 
 __all__ = ["unmatched"]
+
+
+def unmet(wishes: Mapping[tuple[str, str], tuple[Span, str]]) -> Iterator[SourceError]:
+    """An error for each binding whose name is known and which comes to nothing in any translation unit."""
+    for (path, text), (span, why) in sorted(wishes.items()):
+        if why:
+            yield SourceError(path, f"instantiate `{text}`: {why}", span)

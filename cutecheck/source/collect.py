@@ -35,6 +35,7 @@ class Collected:
     reached: dict[tuple[str, str], dict[Span, Unknown | None]] = field(default_factory=dict)
     reached_open: set[Span] = field(default_factory=set)
     open_kernels: dict[Span, str] = field(default_factory=dict)
+    wishes: dict[tuple[str, str], tuple[Span, str]] = field(default_factory=dict)  # by hand; why nothing comes of them
     walked: set[Span] = field(default_factory=set)
     cut: dict[Span, str] = field(default_factory=dict)  # functions that a limit left in the middle
     dropped: dict[str, int] = field(default_factory=dict)
@@ -112,6 +113,7 @@ def collect(
         known = {at: v if isinstance(v, Unknown) else None for at, v in values.items()}
         out.reached.setdefault(place, {}).update(known)
     out.reached_open |= recorder.reached_open
+    _wished(recorder.wishes, out)
     out.open_kernels.update({at: name for at, name in recorder.open_kernels.items() if at.path in reported})
     for span, why in recorder.unread.items():
         if span.path in reported and not is_cute_header(span.path):
@@ -119,6 +121,13 @@ def collect(
     out.cut.update({span: why for span, why in recorder.cut.items() if span.path in reported})
     out.walked |= {span for span in recorder.walked if span.path in reported}
     out.internals.extend((name, at, repr(error)) for name, at, error in recorder.internals)
+
+
+def _wished(wishes: Mapping[tuple[str, str], tuple[Span, str]], out: Collected) -> None:
+    """What one unit says of the bindings given by hand; another may have what they name."""
+    for key, told in wishes.items():
+        if out.wishes.get(key, told)[1]:
+            out.wishes[key] = told
 
 
 def _launch(s: Launch) -> tuple[object, ...]:
@@ -235,6 +244,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
         out.reached.setdefault(place, {}).update(values)
     out.reached_open |= part.reached_open
     out.open_kernels.update(part.open_kernels)
+    _wished(part.wishes, out)
     out.walked |= part.walked
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)

@@ -11,7 +11,7 @@ from pathlib import Path, PurePosixPath
 from cutecheck.cache import digest
 from cutecheck.facts import Facts, SourceError
 from cutecheck.model.version import cute_version
-from cutecheck.source.bindings import unmatched
+from cutecheck.source.bindings import unmatched, unmet
 from cutecheck.source.builds.macros import BuildMacros, build_macros
 from cutecheck.source.collect import Collected, absorb, bound_elsewhere, bound_launches, uncovered
 from cutecheck.source.collectives import collectives
@@ -140,6 +140,8 @@ def _extract(request: ExtractRequest) -> Facts:
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
         for error in unmatched(request.instantiate, files):
             out.errors[error.path, error.message] = error
+    for error in unmet(out.wishes):
+        out.errors.setdefault((error.path, error.message), error)
     uncovered(out, archs[-1] if archs else "")
     bound_elsewhere(out)
     return Facts(

@@ -75,20 +75,17 @@ class Roots:
         self._done = 0
         self._met_in: dict[int, int] = {}  # of an instance in whose members another was met
 
-    def run(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
-        """``instantiate``: what is asked for, each over the template arguments of a type if one is given."""
+    def run(self, instantiate: Iterable[tuple[ir.Instantiate, Sequence[Env]]]) -> None:
+        """``instantiate``: what is asked for, each over the template arguments of a type if one is given, and where its
+        names are looked up: in the first scope that has them."""
         self._guard(partial(self._all, instantiate), None)
 
-    def _all(self, instantiate: Iterable[tuple[ir.Instantiate, Env]]) -> None:
+    def _all(self, instantiate: Iterable[tuple[ir.Instantiate, Sequence[Env]]]) -> None:
         m = self.m
         uncalled = Uncalled(m, self._guard, self.matters, self.reported, self.owned, self.given)
-        for wish, env in instantiate:
-            node, each = wish.target, wish.each
-            named: list[Value] = []
-            known = len(m.history.named)
-            self._guard(lambda node=node, env=env, named=named: named.append(m.eval(node, env)), node.span)
-            for key in list(m.history.named)[known:]:
-                del m.history.named[key]  # an instantiation takes no address: which overload it is its parameters say
+        for wish, scopes in instantiate:
+            each = wish.each
+            named, env = self._named(wish, scopes)
             for value in named:
                 if isinstance(value, ClassInst):
                     uncalled.methods(value)
@@ -109,6 +106,22 @@ class Roots:
         self.fixpoint()
         while uncalled.run():
             self.fixpoint()
+
+    def _named(self, wish: ir.Instantiate, scopes: Sequence[Env]) -> tuple[list[Value], Env]:
+        """What a wish names, in the first scope that has it; noted where it was asked for by hand and none has."""
+        m = self.m
+        named: list[Value] = []
+        for env in scopes:
+            named = []
+            known = len(m.history.named)
+            self._guard(lambda env=env, named=named: named.append(m.eval(wish.target, env)), wish.target.span)
+            for key in list(m.history.named)[known:]:
+                del m.history.named[key]  # an instantiation takes no address: which overload it is its parameters say
+            if any(isinstance(v, (ClassInst, FuncSet)) for v in named):
+                break
+        if wish.asked:
+            m.recorder.wishes[wish.span.path, wish.asked] = (wish.span, _unmet(named))
+        return named, env
 
     def _enter(self) -> None:
         """The kernels of classes that are instantiated, and that no walk came to."""
@@ -315,7 +328,9 @@ class Roots:
                 decl = e.decl
                 if isinstance(decl, ir.Function) and not self._walked(decl):
                     if "kernel" in decl.flags:
-                        m.recorder.open_kernels[decl.span] = decl.name
+                        scope = e.env.namespace()
+                        within = f"{scope.path}::" if scope is not None and scope.path else ""
+                        m.recorder.open_kernels[decl.span] = f"{within}{decl.name}"
                     self._walk(e, decl, e.env)
                     self.fixpoint()
         finally:
@@ -328,6 +343,19 @@ class Roots:
         env = Env(e.env, "template")
         args = bind(self.m, decl.tparams or (), (), env)
         classes.instance(self.m, e, decl, args, args, None, env.vars)
+
+
+def _unmet(named: Sequence[Value]) -> str:
+    """Why a wish that was given by hand comes to nothing; empty where it is a class or function."""
+    for value in named:
+        if isinstance(value, FuncSet):
+            templates = all(isinstance(e.decl, ir.Function) and e.decl.tparams for e in value.entries)
+            return "its template arguments are not given" if templates and value.targs is None else ""
+        if isinstance(value, ClassInst):
+            return ""
+        if isinstance(value, Unknown):
+            return value.reason
+    return "it is no class and no function"
 
 
 __all__ = ["Roots"]

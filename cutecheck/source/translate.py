@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import SourceError
@@ -10,7 +10,6 @@ from cutecheck.records import record
 from cutecheck.source.bystanders import Bystanders
 from cutecheck.source.chores import Chores
 from cutecheck.source.collect import Collected, collect, note_unit
-from cutecheck.source.cpp import lower_expression
 from cutecheck.source.cpp.errors import Refused, refused
 from cutecheck.source.cpp.semantics import CppDialect
 from cutecheck.source.cpp.tree import Tree
@@ -30,6 +29,7 @@ from cutecheck.source.linking import join, unmet
 from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 from cutecheck.source.vocabulary import names_cute
+from cutecheck.source.wishes import wishes
 
 Template = tuple[str, int]  # a file, and the position of a template in it
 
@@ -128,13 +128,7 @@ class Translator:
             job = replace(job, given=tuple(replace(c, complete=c.complete and c.name not in taken) for c in job.given))
         roots = self._roots(job, program, relevance, launches)
         if job.open is None:
-            asked = [(wish, scope.env) for wish, scope, _ in program.instantiate]
-            asked += [
-                (ir.Instantiate(named := lower_expression(text, "<instantiate>"), named.span), program.root.env)
-                for text in self.instantiate
-                if _names(text, program)
-            ]
-            roots.run(asked)
+            roots.run(wishes(program, self.instantiate))
         else:
             wanted = set(job.open)
             roots.run_open(
@@ -239,17 +233,3 @@ class Translator:
             none_met = History(Launches(self.limits))
             self._templates[key] = [] if unit is None else [d for d in templates_of(unit) if left_open(d, none_met)]
         return self._templates[key]
-
-
-def _names(text: str, program: Program) -> bool:
-    """True when the class or function that an ``instantiate`` binding names is declared in the program."""
-    name = text.split("<", maxsplit=1)[0].strip().split("::")[-1]
-    return any(name in s for s in _scopes(program))
-
-
-def _scopes(program: Program) -> Iterable[dict[str, object]]:
-    stack = [program.root]
-    while stack:
-        at = stack.pop()
-        yield at.decls  # type: ignore[misc]
-        stack.extend(at.children.values())

@@ -111,7 +111,7 @@ def _parse(
         span = origin.span(comment.begin, comment.end)
         if comment.word == "instantiate":
             target = lower_expression(comment.text, origin.path, origin, comment.text_at)
-            decls.append(ir.Instantiate(target, span))
+            decls.append(ir.Instantiate(target, span, asked=comment.text.strip()))
         elif comment.word != "assume":
             notes.append(ir.Note(comment.word, comment.text, span))
     found = [(origin.span(begin, end), name, begin) for begin, end, name in configuration_calls(stripped)]

@@ -104,5 +104,37 @@ def test_kernel_templates_that_nothing_instantiates(tmp_path: Path) -> None:
     assert not extract(ExtractRequest((file,), instantiate=("kernel<64>",))).notes
     host.write_text('#include "kernel.h"\nvoid run(float* p) { kernel<64><<<1, 1>>>(p, p); }\n')
     assert not extract(ExtractRequest((tmp_path,))).notes
-    host.write_text(KERNEL.replace("kernel(", "other(").replace("#pragma once", ""))
-    assert extract(ExtractRequest((tmp_path,))).notes[0].startswith("`other` (a.cu:5) and 1 more: kernel templates")
+    text = (
+        KERNEL.replace("kernel(", "other(").replace("#pragma once", "").replace("template", "namespace own { template")
+    )
+    host.write_text(text + "}\n")
+    assert (
+        extract(ExtractRequest((tmp_path,))).notes[0].startswith("`own::other` (a.cu:5) and 1 more: kernel templates")
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "why"),
+    [
+        ("kernel<64>", ""),
+        ("deep::kernel<64>", ""),
+        ("own::deep::kernel<64>", ""),
+        ("own::kernel<64>", "`own::kernel` is not known"),
+        ("kernel", "its template arguments are not given"),
+        ("number", "it is no class and no function"),
+    ],
+)
+def test_bindings_are_found_in_the_namespace_that_declares_them(tmp_path: Path, name: str, why: str) -> None:
+    """By a setting and by a comment; one that comes to nothing is an error, not silence."""
+    file = tmp_path / "kernel.cu"
+    inside = (
+        KERNEL.replace("template", "namespace own { namespace deep {\nconstexpr int number = 3;\ntemplate") + "} }\n"
+    )
+    for comment in (False, True):
+        file.write_text(inside + (f"// cutecheck: instantiate {name}\n" if comment else ""))
+        found = extract(ExtractRequest((file,), instantiate=() if comment else (name,)))
+        assert len(found.events) == (why == "")
+        assert [e.message for e in found.errors] == [f"instantiate `{name}`: {why}"] * bool(why)
+        assert all(e.path == ("kernel.cu" if comment else "<instantiate>") for e in found.errors)
+    file.write_text("#include <cute/tensor.hpp>\n// cutecheck: instantiate elsewhere<64>\n" + CUTE)
+    assert not extract(ExtractRequest((file,), instantiate=("another<64>",))).errors

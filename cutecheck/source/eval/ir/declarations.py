@@ -176,13 +176,15 @@ class Instantiate:
     """An explicit instantiation, or ``// cutecheck: instantiate X<...>``.
 
     ``each``: a type whose template arguments are those of the template ``target``, one instantiation each.
-    ``params``: of a function its parameters, from which template arguments follow that are not written.
+    ``params``: of a function its parameters, from which template arguments follow that are not written. ``asked``: what
+    was written by hand, in a comment or a setting; empty for the program's own.
     """
 
     target: Expr
     span: Span
     each: Expr | None = None
     params: tuple[Param, ...] | None = None
+    asked: str = ""
 
 
 @record(frozen=True, slots=True)

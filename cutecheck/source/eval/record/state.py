@@ -72,6 +72,8 @@ class RecorderState(Describing):
         self.unread: dict[Span, str] = {}  # functions that are not walked, and why
         self.walked: set[Span] = set()  # functions with a body that ran under bound parameters
         self.reached_open: set[Span] = set()  # of these, under template parameters that nothing binds
+        # bindings given by hand, by file and text: where they stand, and why they come to nothing
+        self.wishes: dict[tuple[str, str], tuple[Span, str]] = {}
         self.open_kernels: dict[Span, str] = {}  # kernel templates that no translation unit instantiates
         self.events: dict[tuple[Any, ...], Event] = {}
         self._variants: dict[tuple[Any, ...], set[str]] = {}  # of the events of one place in one instantiation

@@ -98,7 +98,7 @@ def test_a_binding_that_fails_says_so(tmp_path: Path, capsys: pytest.CaptureFixt
         ("gemm.Gemm_(tile=1)", "`Gemm_` is not defined"),  # the module is there, the name in it is not
         ("gamm.Gemn(1)", "did you mean `Gemm`?"),
         ("Kernal<128>", "did you mean `Kernel`?"),
-        ("ns::Kernel<128>", ""),
+        ("ns::Kernel<128>", "`ns` is not declared in the scanned files"),
         ("gemm.Gemm(tile=(128, 128, 64), dtype=Float16)", ""),
         ("cutlass::gemm::device::Gemm<int>", ""),
         ("12", "no scanned file defines it"),
