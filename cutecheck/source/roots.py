@@ -346,16 +346,14 @@ class Roots:
 
 
 def _unmet(named: Sequence[Value]) -> str:
-    """Why a wish that was given by hand comes to nothing; empty where it is a class or function."""
+    """Why a wish that was given by hand comes to nothing; empty where it has a value."""
     for value in named:
         if isinstance(value, FuncSet):
             templates = all(isinstance(e.decl, ir.Function) and e.decl.tparams for e in value.entries)
             return "its template arguments are not given" if templates and value.targs is None else ""
-        if isinstance(value, ClassInst):
-            return ""
         if isinstance(value, Unknown):
             return value.reason
-    return "it is no class and no function"
+    return ""
 
 
 __all__ = ["Roots"]
