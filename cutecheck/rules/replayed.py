@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import ClassVar
 
@@ -378,10 +379,19 @@ def _roots(spans: set[Span], call: Call, context: Context) -> set[object]:
     return {use.root for event in at for use in uses_of(event)}
 
 
+_STEPS = ("mbarrier.load", "mbarrier.wait", "bulk.store")
+_OF_LIBRARY = re.compile(r"(?:^|/)(?:cute|cutlass)/")
+
+
 def reported(context: Context) -> set[str]:
     """Files of the program: those with configurations, copies or steps; barriers may be initialised in any of them."""
-    steps = (c.span.path for c in context.facts.calls if c.function in ("mbarrier.load", "mbarrier.wait", "bulk.store"))
+    steps = (c.span.path for c in context.facts.calls if c.function in _STEPS or _makes(c))
     return {*(e.span.path for e in context.facts.events), *(s.span.path for s in context.facts.sites), *steps}
+
+
+def _makes(call: Call) -> bool:
+    """A barrier is initialised, in a header of the program that may say nothing else of CuTe."""
+    return call.function == "mbarrier.init" and not _OF_LIBRARY.search(call.span.path)
 
 
 def _is_of_program(fault: Fault, call: Call, context: Context) -> bool:

@@ -9,16 +9,18 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
-from cutecheck.source.eval.calls import run_function
+from cutecheck.source.eval.calls import instance_symbol, run_function
 from cutecheck.source.eval.entrances import enter, reached, refused
 from cutecheck.source.eval.handed import Callers, of_function, taken
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.made_once import declared_value
 from cutecheck.source.eval.ranking import best_of
+from cutecheck.source.eval.reruns import replay
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
+from cutecheck.source.eval.specialised import arguments
 from cutecheck.source.eval.symbolic import symbolic_parameter
 from cutecheck.source.eval.templates import bind
-from cutecheck.source.eval.types import class_name
+from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, Pack, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
 
@@ -74,6 +76,7 @@ class Roots:
         self.cut: list[Unknown] = []
         self._done = 0
         self._met_in: dict[int, int] = {}  # of an instance in whose members another was met
+        self._kernels: list[tuple[str, overloads.Candidate, list[Value]]] = []  # that were walked without a launch
 
     def run(self, instantiate: Iterable[tuple[ir.Instantiate, Sequence[Env]]]) -> None:
         """``instantiate``: what is asked for, each over the template arguments of a type if one is given, and where its
@@ -106,6 +109,10 @@ class Roots:
         self.fixpoint()
         while uncalled.run():
             self.fixpoint()
+        launched = {launch.kernel for launch in m.recorder.launches.values() if launch.origin == "launch"}
+        for symbol, kernel, args in self._kernels:
+            if symbol not in launched and m.recorder.threads_of(symbol) > 1:
+                self._guard(partial(replay, m, kernel, None, args, symbol, kernel.fn.span), kernel.fn.span)
 
     def _named(self, wish: ir.Instantiate, scopes: Sequence[Env]) -> tuple[list[Value], Env]:
         """What a wish names, in the first scope that has it; noted where it was asked for by hand and none has."""
@@ -311,6 +318,9 @@ class Roots:
             else:
                 args = [symbolic_parameter(m, p, template) for p in takewhile(lambda p: not p.pack, fn.params)]
             run_function(m, e, fn, Env(template, "function"), args, {}, fn.span)
+            if "kernel" in fn.flags and not m.recorder.open:
+                symbol = instance_symbol(e, fn, tuple(map(spell, arguments(m, fn, template))))
+                self._kernels.append((symbol, overloads.Candidate(0, (), e, fn, template, True, frozenset()), args))
 
         self._guard(run, fn.span)
 

@@ -26,7 +26,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import assembled, barriers, bulk, pipelines
+from cutecheck.source.cpp import assembled, barriers, bulk, pipelines, products
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
@@ -72,7 +72,7 @@ class CppDialect(Dialect):
 
     def apply(self, m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
         value = pipelines.applied(m, fn, args, kwargs, span)
-        if value is DEFER and bulk.applied(m, fn, args, span):
+        if value is DEFER and (bulk.applied(m, fn, args, span) or products.applied(m, fn, args, span)):
             return Scalar(None, "bool")
         return barriers.applied(m, fn, args, kwargs, span) if value is DEFER else value
 

@@ -302,6 +302,14 @@ def _match_array(
     return match(m, extent, number if parameter is None else typed(m, parameter, number, env), names, env)
 
 
+def sized_later(pattern: ir.Expr, names: dict[str, Any], env: Env) -> bool:
+    """``T (&a)[sizeof...(I)]``: nothing is deduced from an extent that is computed of parameters others deduce."""
+    while isinstance(pattern, ir.TypeMod) and pattern.kind in ("const", "ref", "rref"):
+        pattern = pattern.inner
+    extent = pattern.extra if isinstance(pattern, ir.TypeMod) and pattern.kind == "array" else None
+    return extent is not None and not isinstance(extent, ir.Name) and _open(extent, names, env)
+
+
 def related(m: Machine, wanted: Value, value: Value) -> bool:
     return isinstance(wanted, Scalar) and isinstance(value, Scalar) and wanted.value == value.value
 

@@ -105,6 +105,7 @@ def bind(
     score = (1 if fn.body is not None else 0) + len(used) - len(set(used))  # `f(T, T)` is more than `f(T, U)`
     fits: list[int] = []
     unasked: list[ir.Expr] = []  # types of parameters without arguments
+    sized: list[tuple[int, int]] = []  # parameters that are matched last, and where how they fit is kept
     try:
         for i, p in enumerate(params):
             if p.pack and p.type is None:
@@ -145,6 +146,10 @@ def bind(
                 env.vars[flag] = Scalar(held, "bool")
                 fits.append(1)
                 continue
+            if matching.sized_later(p.type, names, env):
+                sized.append((i, len(fits)))
+                fits.append(1)
+                continue
             before = set(env.vars)
             what = given_as[i] if i < len(given_as) else ""
             given_value = args[i]
@@ -157,6 +162,13 @@ def bind(
             _qualify(p.type, before, what, leads, env)
             fits.append(implicit.qualified(gain) if leads is False and constness.to_constant(p.type) else gain)
             score += implicit.worth(gain)
+        for i, at in sized:
+            held_type = m.arrays[1].get(i) if m.arrays[0] is args and isinstance(args[i], Pointer) else None
+            value = args[i] if held_type is None else replace(args[i], type=held_type)
+            gain = match_parameter(m, params[i].type, value, names, explicit, env, True)
+            if gain is None:
+                return None
+            fits[at] = gain
         for p, a in zip(params, args, strict=False):
             if isinstance(a, Unknown) and p.type is not None:
                 _leave_open(p.type, names, env)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.constants import type_of_constant
 from cutecheck.model.expr import ANY
-from cutecheck.source.eval import ir
+from cutecheck.source.eval import ir, matrix_descriptors
 from cutecheck.source.eval.held_fields import SEEN_AS, Apart
 from cutecheck.source.eval.repeatable import changes_nothing, is_assignment, passes_on, quiet
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
@@ -98,6 +98,9 @@ def locate(m: Machine, node: ir.Expr, env: Env) -> tuple[Value, Cells | None]:
         base = aimed_at(m, base)
         from cutecheck.source.eval.expressions.names import of_base
 
+        if m.dialect.by_value and matrix_descriptors.has(base, node.ident):
+            starts = matrix_descriptors.starts(node.ident)
+            return (base, again(m, node.base, env)) if starts else matrix_descriptors.apart(node.span)
         value = of_base(m, node, base, env)
         if isinstance(base, Object) and node.ident in base.fields and node.ident not in _overlaid(m, base):
             return value, cells_of(base.fields, node.ident)

@@ -21,6 +21,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    matrix_descriptors,
     named_bases,
     observed,
     places,
@@ -58,6 +59,7 @@ from cutecheck.source.eval.values import (
     TemplateRef,
     TensorVal,
     Value,
+    constant,
 )
 
 
@@ -293,6 +295,9 @@ def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells |
     args = [m.eval(a, env) for a in node.args]
     if m.dialect.by_value and len(args) == 1:
         cells: places.Cells | None = None
+        if isinstance(node.base, ir.Attr) and matrix_descriptors.is_words(base, node.base.ident):
+            first = constant(conversions.number(m, args[0], node.span)) == 0
+            return (base, places.again(m, node.base, env)) if first else matrix_descriptors.apart(node.span)
         if isinstance(base, Elements):
             where = places.again(m, node.base, env) if where is None and repeatable.quiet(node.base) else where
             cells = slots.element(m, where, conversions.number(m, args[0], node.span))

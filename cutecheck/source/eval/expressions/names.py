@@ -13,6 +13,7 @@ from cutecheck.source.eval import (
     ir,
     leaks,
     losses,
+    matrix_descriptors,
     memory,
     named_bases,
     places,
@@ -318,6 +319,8 @@ def of_base(m: Machine, node: ir.Attr, base: Value, env: Env) -> Value:
     """``base.ident``, or ``base.Owner::ident``, which is the base class's own."""
     if node.ident == "accumulate_" and isinstance(base, TiledMMA):  # a reference or a pointer may be made of it
         m.recorder.scaled(node.base.ident if isinstance(node.base, ir.Name) else "", base, None)
+    if m.dialect.by_value and matrix_descriptors.has(base, node.ident):
+        return base if matrix_descriptors.starts(node.ident) else matrix_descriptors.apart(node.span)[0]
     obj = base.to if isinstance(base, ObjectPointer) else base
     if node.owner is not None and isinstance(obj, Object):
         owner = m.eval(node.owner, env)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
+from cutecheck.model import atoms
 from cutecheck.model import inttuple as it
 from cutecheck.model.constants import Constant, type_of_constant
 from cutecheck.model.dtype import dtype
@@ -65,6 +66,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
             return ValueType(v.shape)
         if name == "Stride" and isinstance(v, Layout):
             return ValueType(v.stride)
+    if isinstance(v, CuteOp) and name == "fma" and not v.traits and atoms.is_mma_op(v.name):
+        return ExternType(f"cute::{v.name}::fma")
     if isinstance(v, Swizzle):
         own = {"num_bits": v.bits, "num_base": v.base, "num_shft": v.shift}.get(name)
         return v if name == "apply" else None if own is None else Scalar(own, "int")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import atoms
 from cutecheck.model.dtype import dtype
+from cutecheck.source.eval import matrix_descriptors
 from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
 from cutecheck.source.eval.intrinsics.registry import (
@@ -123,6 +124,8 @@ def _find(m: Machine, path: str, name: str) -> Value | None:
         return PtrType(ExternType(_HANDLES[name]))
     if name in _DESCRIPTORS:
         return ExternType(TMA_DESCRIPTOR)
+    if name in matrix_descriptors.NAMES:
+        return ScalarType(dtype(matrix_descriptors.TYPE))  # type: ignore[arg-type]
     if name == "dim3" or name in TMEM_ALLOCATORS:
         return ExternType(name)
     return launch.record_type(m, name)

@@ -9,7 +9,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import ir, losses, places, repeatable, slots, std_arrays, writes
+from cutecheck.source.eval import foreign, ir, losses, places, repeatable, slots, std_arrays, writes
 from cutecheck.source.eval.classes import construct
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
@@ -145,13 +145,18 @@ def _indices(node: ir.Expr) -> list[ir.Expr]:
 
 
 def _goes_through(m: Machine, fn: ir.Expr, env: Env, pointers: bool) -> bool:
-    """What is called is a function of the tree, or a lambda; one of CuTe's writes no pointer that it is given."""
+    """What is called is a function of the tree, or a lambda; one of CuTe's writes no pointer that it is given.
+
+    Nor does a function of a library that is known to write no variable.
+    """
     if not isinstance(fn, (ir.Name, ir.Scoped)):
         return False
     with m.recorder.rehearsing(), m.budget.aside():
         value = m.eval(fn, env)
     if isinstance(value, Closure) or (pointers and isinstance(value, Intrinsic)):
         return True
+    if foreign.undeclared(value) and pointers:
+        return m.dialect.writes_nothing(value) or foreign.harmless(fn, value)
     return isinstance(value, FuncSet) and all(e.decl.body is not None for e in value.entries)
 
 
