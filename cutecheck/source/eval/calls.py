@@ -419,6 +419,7 @@ def call_closure(m: Machine, fn: Closure, args: list[Value], kwargs: dict[str, V
     frame = Frame(outer.symbol if outer else "lambda", None, unit, current, outer.bindings if outer else (), depth)
     frame.kernel = current.kernel if current is not None else ""
     frame.called = span
+    frame.closure = (outer, fn.node)
     numbers = all(isinstance(a.value if isinstance(a, Scalar) else a, int) for a in args)
     frame.constexpr = numbers and not (fn.node.captures or fn.node.default)  # it may be part of a constant expression
     frame.returns = []

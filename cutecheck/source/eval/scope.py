@@ -289,3 +289,4 @@ class Frame:
     lambdas: list[Any] = field(default_factory=list)  # that host code made here (source/eval/callbacks.py)
     ways: Any = None  # what it returns where, and what holds there (source/eval/record/ways.py)
     called: Any = None  # where
+    closure: Any = None  # of a lambda: the activation that made it, and what it is

@@ -13,8 +13,10 @@ from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import AS_VALUE, BY_HAND, COMPUTED, OF_TENSOR, Place, Step
 from cutecheck.facts.touch import hull, starts
 from cutecheck.model.expr import const, mul
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.holding import Holding
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
 from cutecheck.source.eval.record.touching import touch_at
@@ -32,6 +34,25 @@ def _written(step: Step) -> tuple[Place, ...]:
     return () if step.kind in _READS else step.places[1:] if step.kind == "copy" else step.places
 
 
+@once
+def _declared(node: ir.Lambda) -> frozenset[str]:
+    """The parameters and variables of a lambda, and what it has a copy of."""
+    copies = (name for name, refers, init in node.captures if not refers or init is not None)
+    inside = (at.decl.name for at in parts_in(node.body.get()) if isinstance(at, ir.Local))
+    return frozenset((*(p.name for p in node.params), *copies, *inside))
+
+
+def _owner(frame: Frame, name: str) -> Frame:
+    """The activation whose variable a name is: in a lambda that has references that of who made it."""
+    while frame.closure is not None and frame.closure[0] is not None:
+        outer, node = frame.closure
+        named = node.default == "&" or any(name == captured for captured, _, _ in node.captures)
+        if not named or name in _declared(node):
+            break
+        frame = outer
+    return frame
+
+
 class Replaying(Holding):
     """The run of one kernel: copies, products, and what else is done to tensors, as steps."""
 
@@ -43,6 +64,7 @@ class Replaying(Holding):
 
     def scales(self, frame: Frame, name: str, mma: object, adds: bool | None) -> None:
         """``mma.accumulate_ = ...``, of a variable in a call of a function; in others it may be the same object."""
+        frame = _owner(frame, name)
         for key, (other, of, _) in self.scaled.items():
             if other is not frame and of == mma:
                 self.scaled[key] = other, of, None
@@ -51,6 +73,7 @@ class Replaying(Holding):
 
     def adds(self, frame: Frame, name: str, mma: object) -> bool | None:
         """Whether a product is added to what is in its accumulators: it is unless an MMA was told otherwise."""
+        frame = _owner(frame, name)
         if (id(frame), name) in self.scaled:
             return self.scaled[id(frame), name][2]
         if self.by_source:
