@@ -110,7 +110,8 @@ class StrideOfWrongMode(Rule):
     def _judge(
         self, at: Event | Call, tensor: TensorFact, whole: object, context: Context, stored: bool = True
     ) -> Iterable[Finding]:
-        modes = leaves(whole.shape, whole.stride) if isinstance(whole, Layout) and tensor.space == "gmem" else None
+        outside = tensor.space == "gmem" or (isinstance(at, Call) and tensor.space == "unknown")  # of a tensor map
+        modes = leaves(whole.shape, whole.stride) if isinstance(whole, Layout) and outside else None
         unit = [i for i, (_, stride) in enumerate(modes or ()) if known_value(stride) == 1]
         if modes is None or len(unit) != 1 or len(modes) < 2:
             return

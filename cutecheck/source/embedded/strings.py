@@ -14,14 +14,17 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _RAW = re.compile(r'R"([^\s()\\]{0,16})\(')
+_FORMATS = re.compile(r"\b(?:std|fmt)::v?format\s*\(\s*$")  # before a string with fields
 _ESCAPES = {"t": " ", "r": " ", "\\": "\\", '"': '"', "'": "'"}
 _ODD = "abfvxNuU01234567"
+_BEFORE = 64  # characters before a string, where its function is named
 _ESCAPED, _BETWEEN = "\0", "\1"  # a newline of the string alone, and one of the program alone
 _FIELDS = {
     "format": re.compile(r"(?P<brace>\{\{|\}\})|\{(\w*)(?:[!:][^{}\n]*)?\}"),
     "substitute": re.compile(r"(?P<brace>\$\$)|\$(?:\{(\w+)\}|(\w+))"),
     "render": re.compile(r"(?P<brace>(?!))|\{\{[ \t]*(\w+)[ \t]*\}\}"),
 }
+_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 _JOINING = "_+-*/<>=&|!:%^#.\\"
 _DIRECTIVE = re.compile(r"\s*#")
 
@@ -54,7 +57,10 @@ def of_cpp(text: str) -> Iterator[Piece]:
         if end < 0:
             endless.add(found[1])
         else:
-            yield Piece(at, text[at:end])
+            holes: dict[str, Hole] = {}
+            formats = _FORMATS.search(text, max(0, found.start() - _BEFORE), found.start()) is not None
+            made = _filled(text[at:end], "format", holes) if formats else text[at:end]
+            yield Piece(at, made, tuple(holes.values()))
             at = end
 
 
@@ -179,7 +185,7 @@ def _filled(made: str, template: str, holes: dict[str, Hole]) -> str:
         wanted = next((g for g in found.groups()[1:] if g), "")
         if not wanted:  # fields in turn
             wanted, count = str(count), count + 1
-            written = f"{{{wanted}" if len(found[0]) == 2 else found[0]
+            written = f"{{{_DIGITS[(count - 1) % len(_DIGITS)]}" if len(found[0]) == 2 else found[0]
             return _hole(written, wanted, holes, field=True) or found[0]
         return _hole(found[0], wanted, holes, field=True) or found[0]
 
