@@ -160,8 +160,9 @@ def place(m: Machine, given: list[Value], span: Span) -> tuple[str, Value]:
         where = read
     elif member := _member(m, first) if m.dialect.replaying is not None else _read_member(m, first):
         where, offset = member, 0
-    if where == NOWHERE and m.dialect.replaying is not None and isinstance(pointer, Pointer) and _own(pointer.buffer):
-        where = pointer.buffer
+    if where == NOWHERE and isinstance(pointer, Pointer) and _own(pointer.buffer):
+        within = pointer.space == "smem" and pointer.buffer.rpartition(".")[0] in m.recorder.buffers
+        where = pointer.buffer if within or m.dialect.replaying is not None else NOWHERE
     if where == NOWHERE:
         named = first if isinstance(first, Address) else _named(m, first)
         found = None if named is None else shared_addresses.located(m, named, span)

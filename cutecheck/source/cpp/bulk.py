@@ -56,11 +56,12 @@ def applied(m: Machine, fn: Value, args: list[Value], span: Span) -> bool:
             return True
         buffer, index = barriers.place(m, args[1:2], span)
         to = next((v for v in args[2:] if isinstance(v, _PLACES)), None)
-        if buffer == barriers.NOWHERE or to is None:
+        if buffer == barriers.NOWHERE or (to is None and m.recorder.acts() is not None):
             return False
-        losses.lost_under(m, to, span)
+        if to is not None:  # else a stage of an array of pointers that only a run tells
+            losses.lost_under(m, to, span)
         given = (m.dialect.to_model(index), *(() if size is None else (size,)))
-        m.recorder.loaded(buffer, at, given, _place(m, to, span))
+        m.recorder.loaded(buffer, at, given, None if to is None else _place(m, to, span))
     return True
 
 

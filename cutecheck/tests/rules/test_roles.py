@@ -191,6 +191,8 @@ void run(half_t const* A, half_t const* B, half_t* C, int m, int k) {
 RESERVED = """
 namespace cutlass::arch { enum class ReservedNamedBarriers { EpilogueBarrier = 1, FirstUserBarrier }; }
 """
+_PRODUCT = "      gemm(mma, rA(_, _, i), rB(_, _, i), acc);\n"
+_ADDS = "      mma.accumulate_ = GMMA::ScaleOut::One;\n"
 UNORDERED = {
     "right": ("", "", set()),
     "reserved_numbers_beside": (
@@ -217,6 +219,8 @@ UNORDERED = {
     "not_held_back_after_the_store": ("    NamedBarrier::sync(256, 4);\n", "", {"CUT216"}),
     "not_set": ("  mma.accumulate_ = GMMA::ScaleOut::Zero;\n", "", {"CUT220"}),
     "never_added": ("      mma.accumulate_ = GMMA::ScaleOut::One;\n", "", {"CUT220"}),
+    "added_in_a_lambda": (_PRODUCT + _ADDS, "      [&] { " + (_PRODUCT + _ADDS).strip() + " }();\n", set()),
+    "never_added_in_a_lambda": (_PRODUCT + _ADDS, "      [&] { " + _PRODUCT.strip() + " }();\n", {"CUT220"}),
     "added_by_a_chain": (
         "      mma.accumulate_ = GMMA::ScaleOut::One;\n",
         "      Mma other;\n      mma.accumulate_ = other.accumulate_ = GMMA::ScaleOut::One;\n"

@@ -87,15 +87,16 @@ def test_parts_of_more(tmp_path: Path, start: str, stored: str, shape: str, stri
     assert bool(report.findings) == wrong
 
 
+@pytest.mark.parametrize("pointer", ["make_gmem_ptr(A)", "A"])
 @pytest.mark.parametrize(("stride", "wrong"), [("n", False), ("m", True)])
-def test_a_tensor_map(tmp_path: Path, stride: str, wrong: bool) -> None:
+def test_a_tensor_map(tmp_path: Path, stride: str, wrong: bool, pointer: str) -> None:
     (tmp_path / "k.cu").write_text(
         f"""
 #include <cute/tensor.hpp>
 using namespace cute;
 template <class Load> __global__ void kernel(Load const load) {{}}
 void run(half_t const* A, int m, int n) {{
-  Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(m, n), make_stride({stride}, _1{{}}));
+  Tensor mA = make_tensor({pointer}, make_shape(m, n), make_stride({stride}, _1{{}}));
   auto smem = tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{{}}, Shape<_128, _64>{{}});
   auto load = make_tma_copy(SM90_TMA_LOAD{{}}, mA, smem);
   kernel<<<1, 128>>>(load);

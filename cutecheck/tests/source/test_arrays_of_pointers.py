@@ -42,6 +42,7 @@ def shown(folder: Path, pointer: str, around: str = "") -> TensorFact:
         ("stage[j % 3]", "for (int j = 0; j < tiles; ++j)", "2048*(j % 3)"),
         ("other(stage, 1)", "", "2048"),
         ("reinterpret_cast<half_t*>(full[1])", "", "6148"),
+        ("stage[1]", "SM90_TMA_LOAD_2D::copy(out, reinterpret_cast<uint64_t*>(full[0]), 0, stage[1], 0, 0);", "2048"),
     ],
 )
 def test_the_stage_is_known(tmp_path: Path, pointer: str, around: str, offset: str) -> None:

@@ -74,3 +74,18 @@ __global__ void k() {
     )
     events = extract(ExtractRequest((tmp_path,))).events
     assert [str(e.operands[0].offset) for e in events] == ["128", "16"]
+
+
+def test_an_extent_that_is_computed_of_a_pack_deduces_nothing(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(
+        """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <class T, size_t... I> constexpr auto count(float (&d)[sizeof...(I)], index_sequence<I...>) {
+  return Int<sizeof...(I)>{};
+}
+void run() { float d[8]; auto a = make_layout(count<int>(d, make_index_sequence<8>{})); }
+"""
+    )
+    sites = extract(ExtractRequest((tmp_path,))).sites
+    assert [str(s.value) for s in sites] == ["_8:_1"]

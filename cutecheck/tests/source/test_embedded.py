@@ -283,6 +283,14 @@ def test_a_kernel_of_nvrtc_in_a_raw_string(tmp_path: Path) -> None:
     assert {(s.span.file, s.status) for s in found.sites} == {("a.cpp", "resolved")}
 
 
+def test_fields_of_a_format_string_of_cpp_are_names(tmp_path: Path) -> None:
+    fields = ", ".join(["{}"] * 12)
+    (tmp_path / "fill.cuh").write_text("#include <cute/tensor.hpp>\ntemplate <int... N> __global__ void fill() {}\n")
+    text = f'auto s = std::format(R"(\n#include "fill.cuh"\nvoid f() {{{{ auto p = &fill<{fields}>; }}}}\n)", 1);\n'
+    (tmp_path / "a.cpp").write_text(f"#include <nvrtc.h>\n{text}auto made = nvrtcCreateProgram;\n")
+    assert not facts(tmp_path).errors
+
+
 _QUOTES = ('"', "'", '"""', "'''")
 _BITS = ["\\", "n", "t", "#", "/", '"', "'", "a", " ", "\n", "é", "\\n\n", "// ", "\\n"]
 _TEXT = st.lists(st.sampled_from(_BITS), max_size=24).map("".join)
