@@ -38,7 +38,7 @@ def _written(step: Step) -> tuple[Place, ...]:
 def _declared(node: ir.Lambda) -> frozenset[str]:
     """The parameters and variables of a lambda, and what it has a copy of."""
     copies = (name for name, refers, init in node.captures if not refers or init is not None)
-    inside = (at.decl.name for at in parts_in(node.body.get()) if isinstance(at, ir.Local))
+    inside = (getattr(at.decl, "name", "") for at in parts_in(node.body.get()) if isinstance(at, ir.Local))
     return frozenset((*(p.name for p in node.params), *copies, *inside))
 
 
