@@ -111,7 +111,7 @@ class Roots:
             self.fixpoint()
         launched = {launch.kernel for launch in m.recorder.launches.values() if launch.origin == "launch"}
         for symbol, kernel, args in self._kernels:
-            if symbol not in launched and m.recorder.threads_of(symbol) > 1:
+            if symbol not in launched and m.recorder.threads_of(symbol) > 1 and self._is_whole(symbol, kernel):
                 self._guard(partial(replay, m, kernel, None, args, symbol, kernel.fn.span), kernel.fn.span)
 
     def _named(self, wish: ir.Instantiate, scopes: Sequence[Env]) -> tuple[list[Value], Env]:
@@ -129,6 +129,14 @@ class Roots:
         if wish.asked:
             m.recorder.wishes[wish.span.path, wish.asked] = (wish.span, _unmet(named))
         return named, env
+
+    def _is_whole(self, symbol: str, kernel: overloads.Candidate) -> bool:
+        """A kernel that is instantiated for its own sake, or whose threads wait for each other at barriers in memory.
+
+        Others that nothing launches may be parts of one, which read what nothing of theirs writes.
+        """
+        barriers = any(c.kernel == symbol and c.subject for c in self.m.recorder.calls.values())
+        return barriers or bool(kernel.fn.tparams)
 
     def _enter(self) -> None:
         """The kernels of classes that are instantiated, and that no walk came to."""
