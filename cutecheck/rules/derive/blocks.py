@@ -96,7 +96,7 @@ class _Placing:
             return at.of(value)
         if isinstance(value, (Dyn, Sym)):
             changed = at.of(value.expr)
-            return value if changed is value.expr else type(value)(changed)
+            return value if changed is value.expr else (Sym if isinstance(value, Sym) else Dyn)(changed)
         if self._names(value).isdisjoint(at.exact):
             return value
         if isinstance(value, tuple):

@@ -8,8 +8,9 @@ import pytest
 from cutecheck.facts import Facts
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain
+from cutecheck.model.ints import Dyn, Typed
 from cutecheck.model.prove import Verdict
-from cutecheck.rules.derive.blocks import place
+from cutecheck.rules.derive.blocks import _Placing, place
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.rules.build import codes, outcomes
@@ -115,3 +116,9 @@ def test_a_guard_on_x_is_one_on_the_lanes_of_that_column(tmp_path: Path) -> None
         )
         found = outcomes(extract(ExtractRequest((tmp_path,), ("sm_80",))))
         assert [o.verdict for o in found if o.obligation.property == "bank-conflict-free"] == [verdict]
+
+
+def test_a_number_of_another_type_than_int_is_restated_too() -> None:
+    """``get_slice(threadIdx.y)`` of an unsigned number: in a block of one dimension it is 0."""
+    (found,) = _Placing().restated((Typed(ex.var("threadIdx.y", Domain(0)), "unsigned int"),), (128,))
+    assert found == Dyn.of(0)
