@@ -78,6 +78,27 @@ __global__ void __launch_bounds__(128) shift(float const* A, float* C) {
 }
 void run(float const* A, float* C) { shift<<<1, 128, 512>>>(A, C); }
 """
+CARVED = """
+void written_elsewhere(float*, float const*);
+__global__ void __launch_bounds__(128) shift(float const* A, float const* B, float* C, int n) {
+  extern __shared__ float all[];
+  Tensor sA = make_tensor(make_smem_ptr(all), Layout<_128>{});
+  Tensor sB = make_tensor(sA.data() + size(sA), Layout<Shape<_128, _2>>{});
+  Tensor sT = make_tensor(sB.data(), Layout<Shape<_2, _128>, Stride<_128, _1>>{});
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<_128>{}), gB = make_tensor(make_gmem_ptr(B), Layout<_128>{});
+  Tensor gC = make_tensor(make_gmem_ptr(C), Layout<_128>{});
+  auto thr = Layout<_128>{};
+  Tensor tAsA = local_partition(sA, thr, threadIdx.x), tBsB = local_partition(sB, thr, threadIdx.x);
+  Tensor tTsT = local_partition(sT(1, _), thr, threadIdx.x ^ 1);
+  copy(local_partition(gA, thr, threadIdx.x), tAsA);
+  tBsB.data() = tBsB.data() + 0;
+  %s
+  __syncthreads();
+  copy(tTsT, local_partition(gC, thr, threadIdx.x));
+  copy(local_partition(sA, thr, threadIdx.x ^ 1), local_partition(gC, thr, threadIdx.x));
+}
+void run(float const* A, float const* B, float* C, int n) { shift<<<1, 128, 1536>>>(A, B, C, n); }
+"""
 ROWS = """
 using Mma = decltype(make_tiled_mma(UniversalFMA<float>{}, Layout<Shape<_16, _8, _1>>{}));
 __global__ void __launch_bounds__(128) rows(float const* A, float const* B, float* C, int k) {
@@ -264,6 +285,26 @@ def test_one_tile_too_many_in_a_kernel_without_shared_memory(tmp_path: Path, con
 
 def test_one_tile_too_few_in_a_kernel_without_shared_memory(tmp_path: Path) -> None:
     assert [c[:6] for c in codes(tmp_path, ROWS % "i < size<2>(gA) - 1")] == ["CUT218", "CUT218"]
+
+
+@pytest.mark.parametrize(
+    ("writer", "read"),
+    [
+        ("", True),
+        ("copy(local_partition(gB, thr, threadIdx.x), tAsA);", True),
+        ("auto r = make_tensor<float>(_2{}); copy(tBsB, r);", True),
+        ("copy(local_partition(gB, thr, threadIdx.x), tBsB(_, 1));", False),
+        ("sB(threadIdx.x, 1) = 1.f;", False),
+        ("float* p = sB.data().get(); p[threadIdx.x] = 1.f;", False),
+        ("*sB.data() = 1.f;", False),
+        ("written_elsewhere(sA.data().get(), B);", False),
+        ("auto p = sA.data(); auto other = make_tensor(p + 128, thr); other(threadIdx.x) = 1.f;", False),
+        ("if (n > 4) copy(local_partition(gB, thr, threadIdx.x), tBsB(_, 1));", False),
+    ],
+)
+def test_tensors_that_are_made_of_pointers_to_others(tmp_path: Path, writer: str, read: bool) -> None:
+    found = codes(tmp_path, CARVED.replace("%s", writer), "CUT221")
+    assert len(found) == read, found
 
 
 INIT = "for (int i = 0; i < 2; ++i) {\n      Full::init"

@@ -92,6 +92,10 @@ class Replaying(Holding):
         if space == "tmem" and any(p.buffer == buffer for s in self.steps for p in s.places):
             self.moved.add(buffer)  # ``acc.data() = base + slot * columns`` in each pass
 
+    def moves(self, buffer: str, space: str) -> None:
+        """``t.data() = ...``: a tensor is told to start elsewhere."""
+        self.touched(buffer, space)
+
     def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
         """An element of registers is computed with."""
         if self.thread is not None and not self._of_library(span.path):

@@ -44,19 +44,23 @@ class TileWalk(Replaying):
         self.set: set[str] = set()  # buffers of registers of which all is written, or may be
         self.parts: dict[str, set[int]] = {}  # of others the elements that are written
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known
-        self.loads: dict[str, tuple[Span, str, Place]] = {}  # the first read of each buffer there
+        # the first read of each tensor there, by its buffer and bits
+        self.loads: dict[tuple[str, tuple[int, int]], Step] = {}
+        self.taken: list[tuple[str, Span]] = []  # pointers to tensors there of which not only tensors are made
         self.otherwise: set[str] = set()  # variables and members of which more is done than CuTe's
         self.bare: tuple[Pointer, Span] | None = None  # the last pointer to registers that nothing had written
+        self.around: Span | None = None  # the call of the function that the last step is in
         self.follows = True  # no code that is not walked may have written registers by another name
 
     def unwritten(self) -> list[Step]:
         """Reads of shared memory that nothing in the whole run writes."""
-        found = [
+        for buffer in {b for b, _ in self.taken}:
+            self._anywhere(buffer)
+        return [
             x for x in self.loads.values()
-            if self.otherwise.isdisjoint(x[2].buffer.rpartition("::")[2].split("."))
-            and not any(self._may_overlap(x[2], s) for s in self.stores)
+            if self.otherwise.isdisjoint(x.places[0].buffer.rpartition("::")[2].split("."))
+            and not any(self._may_overlap(x.places[0], s) for s in self.stores)
         ]  # fmt: skip
-        return [Step("unwritten", span, where, "", None, (place,)) for span, where, place in found]
 
     def enters(self, function: ir.Function) -> None:
         self.otherwise |= used_otherwise(function)
@@ -67,7 +71,16 @@ class TileWalk(Replaying):
         if space == "rmem":
             self.set.add(buffer)
         elif space != "gmem":
-            self.stores.append(Place("", Span("", 0, 0, 0, 0), "smem", buffer, 0, (0, -1)))
+            self._anywhere(buffer)
+
+    def _anywhere(self, buffer: str) -> None:
+        """Something may be stored to shared memory, wherever in this buffer; "": in any."""
+        self.stores.append(Place("", Span("", 0, 0, 0, 0), "smem", buffer, 0, (0, -1)))
+
+    def moves(self, buffer: str, space: str) -> None:
+        """``sQ.data() = sQ.data() + stage``: nothing is written there."""
+        if space != "smem":
+            super().moves(buffer, space)
 
     def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
         if not self.parts.get(fact.buffer or ""):
@@ -76,9 +89,15 @@ class TileWalk(Replaying):
     def pointed_at(self, pointer: Pointer, span: Span) -> None:
         if pointer.space == "rmem" and pointer.buffer not in self.set:
             self.bare = pointer, span
-        super().pointed_at(pointer, span)
+        if pointer.space == "smem":
+            self.taken.append((pointer.buffer, span))
+        else:
+            super().pointed_at(pointer, span)
 
     def made_over(self, start: Value, span: Span) -> None:
+        """``make_tensor(sA.data() + size(sA), ...)``: what is stored there is stored to a tensor."""
+        if isinstance(start, Pointer) and start.space == "smem":
+            self.taken = [(b, at) for b, at in self.taken if b != start.buffer or not span.holds(at)]
         if self.bare is not None and start is self.bare[0] and span.holds(self.bare[1]):
             self.set.discard(self.bare[0].buffer)
 
@@ -132,6 +151,7 @@ class TileWalk(Replaying):
         """A copy or gemm."""
         if not all(self.under):
             self.end()
+        self.around = self.at.get(depth - 1)
         *inputs, target = facts if kind != "gemm" or len(facts) < 4 else (*facts[1:], facts[0])
         sums = kind == "gemm" and not by_hardware(kind, tiled, facts)[2]
         for fact in inputs[:1] if kind != "gemm" else inputs[:2]:
@@ -157,7 +177,9 @@ class TileWalk(Replaying):
             if self.follows and not of_library(span):
                 self.add(Step("unwritten", span, where, how, None, (Place(fact.name, fact.span, "rmem", buffer, 0),)))
         elif fact.space == "smem" and buffer and not of_library(span):
-            self.loads.setdefault(buffer, (span, where, self._where(fact)))
+            place = self._where(fact)
+            read = Step("unwritten", span, where, "", None, (place,), caller=self.around)
+            self.loads.setdefault((buffer, place.root), read)
 
     def _written(self, fact: TensorFact) -> None:
         if fact.space == "rmem":

@@ -270,6 +270,8 @@ def assign(m: Machine, target: ir.Expr, value: Value, env: Env, span: Span) -> N
     ):
         tensor = m.eval(target.fn.base, env)
         if isinstance(tensor, TensorVal):
+            if m.dialect.replaying is not None:
+                m.dialect.replaying.made_over(value, span)
             assign(m, target.fn.base, pointed(tensor, value, span), env, span)
     elif isinstance(target, ir.Sequence_):
         bind_target(m, target, value, env, span)

@@ -91,6 +91,7 @@ def assigned(m: Machine, target: ir.Expr, env: Env) -> None:
     replay = m.recorder.acts()
     if replay is None:
         return
+    moves = isinstance(target, ir.Call) and isinstance(target.fn, ir.Attr) and target.fn.ident == "data"
     while not isinstance(target, ir.Name):
         inner = next((getattr(target, f) for f in _INNER if hasattr(target, f)), None)
         if inner is None or isinstance(inner, str):
@@ -99,7 +100,9 @@ def assigned(m: Machine, target: ir.Expr, env: Env) -> None:
         target = inner
     value = places.whole(m, target, env)
     pointer = _pointer(value)
-    if pointer is not None:
+    if pointer is not None and moves and isinstance(value, TensorVal):
+        replay.moves(pointer.buffer, pointer.space)
+    elif pointer is not None:
         replay.touched(pointer.buffer, pointer.space)
     elif isinstance(value, Unknown):
         replay.anything()
