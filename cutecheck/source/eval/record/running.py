@@ -16,8 +16,9 @@ from cutecheck.facts.replayed import Place, Step
 from cutecheck.facts.touch import coming, compare, each
 from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, Sym, as_expr
-from cutecheck.model.layout import ComposedLayout, SmemPtrFlag
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove.domains import PER_THREAD
+from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval.record.in_clusters import tells_blocks_apart
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
@@ -289,8 +290,7 @@ class Running:
         return Place(fact.name, fact.span, fact.space, "", 0) if found is None and fact.space != "smem" else found
 
     def _place(self, fact: TensorFact) -> Place | None:
-        inner = fact.layout.offset if isinstance(fact.layout, ComposedLayout) else 0
-        inner = 0 if isinstance(inner, SmemPtrFlag) else inner
+        inner = offset_value(fact.layout.offset) if isinstance(fact.layout, ComposedLayout) else 0
         if isinstance(fact.offset, (Unknown, tuple)) or not isinstance(fact.offset, (int, Dyn, Sym)):
             return None
         if not isinstance(inner, (int, Dyn)) or not fact.buffer:
