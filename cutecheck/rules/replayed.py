@@ -274,6 +274,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "pass: there is no such tile, and the copy leaves the matrix", "{past[0]} of 0 .. {last}",
         "copy only while there is a next tile, or stay at the last one", "",
     ),
+    "before": (
+        "`{name}` starts {tile} elements before the memory that the kernel is given, when it is run pass by pass: the "
+        "loop has copied the first tile, and goes on to one before it", "there is no tile before the first",
+        "copy only while there is a next tile (if (n > n_min)), or end the loop at the first", "",
+    ),
 }  # fmt: skip
 
 

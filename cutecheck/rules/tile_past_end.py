@@ -28,12 +28,13 @@ class TilePastEnd(Replayed):
         what the only launch passes), is a whole number of tiles, unless the copy is predicated or under a condition
         that blocks or threads may answer differently. In kernels that are run pass by pass (by one path for all
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
-        before the first, where the same numbers decide how many tiles there are and how many passes. The only launch,
-        of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy takes under
-        a predicate that compares coordinates with limits, no other takes without, nor other tiles of the same rows, nor
-        stores the same tile of a matrix with the same extents. Of a mode that block indices walk, and of which one copy
-        takes what lies before its end, no other copy of the kernel stores whole tiles. No copy without predicates takes
-        all of a tile that is larger than the tensor.
+        before the first, where the same numbers decide how many tiles there are and how many passes; nor one before the
+        start of what the kernel is given, by a loop that goes down and has taken the second tile and the first. The
+        only launch, of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy
+        takes under a predicate that compares coordinates with limits, no other takes without, nor other tiles of the
+        same rows, nor stores the same tile of a matrix with the same extents. Of a mode that block indices walk, and of
+        which one copy takes what lies before its end, no other copy of the kernel stores whole tiles. No copy without
+        predicates takes all of a tile that is larger than the tensor.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -57,7 +58,7 @@ class TilePastEnd(Replayed):
         https://github.com/NVIDIA/cutlass/blob/main/media/docs/cpp/cute/0y_predication.md
     """
 
-    kinds = ("past tile",)
+    kinds = ("past tile", "before")
     code = "CUT210"
     name = "tile-past-the-end"
     family = "tile-divisibility"

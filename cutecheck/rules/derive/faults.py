@@ -23,6 +23,7 @@ Kind = Literal[
     "unreleased",
     "past stage",
     "past tile",
+    "before",
     "outside",
     "torn",
     "missed",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 from cutecheck.facts.replayed import Replay
@@ -17,6 +18,23 @@ def past_the_ends(replay: Replay) -> list[Fault]:
             if place.past is not None and there and place.space in ("smem", "gmem"):
                 kind: Kind = "past stage" if place.space == "smem" else "past tile"
                 found.setdefault((step.span, kind), Fault(kind, step, place))
+    return list(found.values())
+
+
+def before_the_start(replay: Replay) -> list[Fault]:
+    """Copies of tiles before the first one, by a loop that goes down and took the second and the first: once a place.
+
+    Such a loop may move a pointer, and no extent says where the matrix ends; where it begins the kernel is told.
+    """
+    found: dict[object, Fault] = {}
+    taken: dict[str, set[int]] = defaultdict(set)
+    for step in replay.steps:
+        for place in step.places if step.kind == "copy" else ():
+            if place.space != "gmem" or not place.buffer:
+                continue
+            if place.offset < 0 and place.past is None and not step.maybe and {0, -place.offset} <= taken[place.buffer]:
+                found.setdefault((step.span, step.caller), Fault("before", step, place, tile=-place.offset))
+            taken[place.buffer].add(place.offset)
     return list(found.values())
 
 

@@ -19,7 +19,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
-from cutecheck.rules.derive.left_out import missed, past_the_ends, unwritten
+from cutecheck.rules.derive.left_out import before_the_start, missed, past_the_ends, unwritten
 from cutecheck.rules.derive.loaded_over import loaded_over
 from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.ownership import shared_alike
@@ -464,4 +464,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *doubled(replay)]
         found[id(replay)] += [*loaded_over(replay), *unfilled_slices(replay, call, context)]
         found[id(replay)] += outside(replay, call, context)
+        found[id(replay)] += before_the_start(replay)
     return found[id(replay)]

@@ -1,4 +1,4 @@
-"""Operands of products in shared memory of which a swizzle has some bits of the offset, which the kind of layout says."""
+"""Operands of products in shared memory of whose offset a swizzle has some bits, which the layout's type says."""
 
 from pathlib import Path
 
