@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.facts.replayed import Replay
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
@@ -106,6 +107,8 @@ def collect(
             _add_call((*key, fact.arch), fact, out)
         elif fact.subject in handed:
             _add_call((*key, fact.arch), _shown(fact, handed[fact.subject]), out)
+        elif (own := _own_step(fact, reported)) is not None:
+            _add_call((*key, fact.arch), replace(fact, span=own), out)
     _escaped(recorder, steps, out)
     out.clock += recorder.clock
     out.defined.update(recorder.defined)
@@ -147,6 +150,15 @@ def bound_launches(out: Collected) -> list[Launch]:
     """Launches, but for those with arguments that nothing binds of kernels that are launched with others."""
     bound = {(s.kernel, s.arch) for s in out.launches.values() if not s.unbound}
     return [s for s in out.launches.values() if not s.unbound or (s.kernel, s.arch) not in bound]
+
+
+def _own_step(fact: Call, reported: frozenset[str]) -> Span | None:
+    """Where a kernel that was run pass by pass does something in a reported file: it may copy in another one first."""
+    run = fact.arguments[0] if fact.function == "replay" and fact.arguments else None
+    if not isinstance(run, Replay):
+        return None
+    every = (*run.steps, *run.tiles, *(s for t in run.threads for s in t.steps))
+    return next((s.span for s in every if s.span.path in reported), None)
 
 
 def _handed(recorder: Recorder, reported: frozenset[str]) -> dict[str, Span]:

@@ -9,7 +9,9 @@ from typing import Any
 import pytest
 
 from cutecheck.cli import main
+from cutecheck.rules.examples import PREAMBLE
 from cutecheck.source.imports import importing
+from cutecheck.tests.rules.test_swizzled_operands import KERNEL
 
 HEADER = """#pragma once
 #include <cute/tensor.hpp>
@@ -59,6 +61,18 @@ def test_a_changed_header_without_cute_brings_what_includes_it(tree: Path, capsy
     _, document = checked(capsys, "--tree", str(tree), str(tree / "width.h"))
     assert sites(document) == 1
     assert document["summary"]["sites"]["resolved"] == 1
+
+
+def test_a_kernel_that_copies_by_an_unchanged_header_is_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What is wrong is the product, in the changed file."""
+    header = "template <class C, class S, class D> __device__ void bring(C c, S const& s, D&& d) { copy(c, s, d); }\n"
+    (tmp_path / "bring.h").write_text(f"#pragma once\n{PREAMBLE}{header}")
+    text = KERNEL.replace("copy(Load", "bring(Load").replace("TILE", "i % 2")
+    (tmp_path / "k.cu").write_text(f'#include "bring.h"\n{text}')
+    _, document = checked(capsys, "--tree", str(tmp_path), str(tmp_path / "k.cu"), "--arch", "sm_80")
+    assert [f["code"] for f in document["findings"] if f["severity"] == "error"] == ["CUT218"]
 
 
 def test_a_changed_folder_is_all_that_stands_in_it(tree: Path, capsys: pytest.CaptureFixture[str]) -> None:
