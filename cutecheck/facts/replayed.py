@@ -11,6 +11,7 @@ REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay a
 BY_HAND, OF_TENSOR = "by hand", "by hand, of a tensor"
 COMPUTED = "computed with"  # of one that has an element of registers in an expression
 AS_VALUE = "as a value"  # the function of a step that reads all elements of a tensor, which computes with them
+PASSED = "passed on"  # of a read of what was loaded and is stored as it is, where results were to be
 ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which barrier of the buffer it is of
 
 

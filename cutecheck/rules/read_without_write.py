@@ -38,13 +38,14 @@ class ReadWithoutWrite(Replayed):
         Of kernels that can be run pass by pass to their end, whatever orders their threads: before a copy or product
         reads a fragment in registers, a copy its predicates, or an expression an element of one (``acc(i) += x``),
         something copied to it, cleared it, stored to an element, or took a pointer to it; where copies and products
-        write parts of one, to some of what is read; and
-        what copies and products read of shared memory, something in the kernel writes: a copy, a TMA load, a
-        store of an element, assembly. Shared memory of which the kernel does more than make tensors over it
-        (``make_smem_ptr``), or of whose tensors it takes a pointer, is not judged. Of all kernels that are walked to
-        their end: a fragment that a copy or product reads is written somewhere in the kernel, and in Python shared
-        memory, too, where the kernel copies to any. Of kernels that are run by role: what copies and products read of
-        shared memory some role writes.
+        write parts of one, to some of what is read; and what copies and products read of shared memory, something in
+        the kernel writes: a copy, a TMA load, a store of an element, assembly. Shared memory of which the kernel does
+        more than make tensors over it (``make_smem_ptr``), or of whose tensors it takes a pointer for more than another
+        tensor (``make_tensor(sA.data() + size(sA), ...)``), is not judged. Of kernels with products, all of whose
+        copies to global memory store shared memory: not only operands of the products are copied there. Of all kernels
+        that are walked to their end: a fragment that a copy or product reads is written somewhere in the kernel, and in
+        Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what copies and
+        products read of shared memory some role writes.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
@@ -70,7 +71,7 @@ class ReadWithoutWrite(Replayed):
         cute/tensor_impl.hpp (make_fragment_like)
     """
 
-    kinds = ("unwritten", "unfilled")
+    kinds = ("unwritten", "unfilled", "passed on")
     code = "CUT221"
     name = "read-without-write"
     family = "lint"

@@ -254,6 +254,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "`{name}` is read, and nothing in the kernel writes this shared memory", "never written",
         "copy what is meant into it first", "",
     ),
+    "passed on": (
+        "`{name}` is read to be stored, and nothing but an operand of the product was copied to this shared memory: "
+        "the kernel stores what it has loaded, and no copy stores what it computes", "only an operand lies here",
+        "copy the results to this shared memory first", "",
+    ),
     "unfenced": (
         "`{name}` is multiplied, which threads have written, and no fence between the proxies comes between: MMAs of "
         "shared memory read it through the asynchronous proxy, and may find what was there before",

@@ -56,6 +56,7 @@ Kind = Literal[
     "unflushed",
     "unsettled",
     "unfilled",
+    "passed on",
     "under way",
     "refilled",
     "loaded over",

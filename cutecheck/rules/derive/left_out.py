@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import replace
 
-from cutecheck.facts.replayed import Replay
+from cutecheck.facts.replayed import PASSED, Replay
 from cutecheck.rules.derive.faults import Fault, Kind
 
 
@@ -55,5 +55,7 @@ def unwritten(replay: Replay) -> list[Fault]:
     for step in (s for s in replay.tiles if s.kind == "unwritten"):
         place = step.places[0]
         kind: Kind = "unfilled" if place.space == "smem" else "unset" if step.function == "accumulates" else "unwritten"
+        if step.function == PASSED:
+            kind = "passed on"
         found.append(Fault(kind, step, place))
     return found

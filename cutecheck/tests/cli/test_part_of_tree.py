@@ -63,9 +63,7 @@ def test_a_changed_header_without_cute_brings_what_includes_it(tree: Path, capsy
     assert document["summary"]["sites"]["resolved"] == 1
 
 
-def test_a_kernel_that_copies_by_an_unchanged_header_is_run(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_kernel_that_copies_by_an_unchanged_header_is_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is wrong is the product, in the changed file."""
     header = "template <class C, class S, class D> __device__ void bring(C c, S const& s, D&& d) { copy(c, s, d); }\n"
     (tmp_path / "bring.h").write_text(f"#pragma once\n{PREAMBLE}{header}")

@@ -7,13 +7,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact
-from cutecheck.facts.replayed import COMPUTED, Place, Step
+from cutecheck.facts.replayed import COMPUTED, PASSED, Place, Step
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import size
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
+from cutecheck.source.eval.record.passing import Passing
 from cutecheck.source.eval.record.regions import by_hardware, may_overlap, tensor_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
@@ -49,6 +50,7 @@ class TileWalk(Replaying):
         self.taken: list[tuple[str, Span]] = []  # pointers to tensors there of which not only tensors are made
         self.otherwise: set[str] = set()  # variables and members of which more is done than CuTe's
         self.bare: tuple[Pointer, Span] | None = None  # the last pointer to registers that nothing had written
+        self.passing = Passing()
         self.around: Span | None = None  # the call of the function that the last step is in
         self.follows = True  # no code that is not walked may have written registers by another name
 
@@ -62,6 +64,14 @@ class TileWalk(Replaying):
             and not any(self._may_overlap(x.places[0], s) for s in self.stores)
         ]  # fmt: skip
 
+    def passed_on(self) -> list[Step]:
+        """Reads of shared memory that all copies to global memory store, and where only an operand is."""
+        return [
+            x for x in self.passing.stored()
+            if self.otherwise.isdisjoint(x.places[0].buffer.rpartition("::")[2].split("."))
+            and self.passing.is_brought(x.places[0], self.stores, self._may_overlap)
+        ]  # fmt: skip
+
     def enters(self, function: ir.Function) -> None:
         self.otherwise |= used_otherwise(function)
 
@@ -70,6 +80,7 @@ class TileWalk(Replaying):
         super().touched(buffer, space)
         if space == "rmem":
             self.set.add(buffer)
+            self.passing.computed(buffer)
         elif space != "gmem":
             self._anywhere(buffer)
 
@@ -106,10 +117,13 @@ class TileWalk(Replaying):
         self.assembly()
 
     def assembly(self, stores: bool = True) -> None:
-        self.touched("", "smem")
+        if stores:  # not a wait, a commit or a fence
+            self.touched("", "smem")
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
         self.set.update(buffers)
+        for buffer in buffers:
+            self.passing.computed(buffer)
 
     def makes(self, buffer: str, span: Span) -> None:
         """A fragment is declared again in the next pass of a loop: what was in it may still be there, by chance."""
@@ -117,6 +131,10 @@ class TileWalk(Replaying):
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         for fact in facts:
             self._written(fact)
+            if fact.space != "smem":
+                self.passing.computed(fact.buffer or "")
+            elif name == "clear":  # where a predicate leaves out what is loaded
+                self.passing.brought.append(self.stores[-1])
 
     def follows_elements(self) -> bool:
         return False
@@ -159,6 +177,11 @@ class TileWalk(Replaying):
         if sums:
             self._read(facts[-1], span, where, "accumulates")
         self._written(target)
+        if kind == "gemm":
+            self.passing.multiplied([self._where(f) for f in inputs[:2]], target.buffer or "")
+        else:
+            read = Step("unwritten", span, where, PASSED, None, (self._where(inputs[0]),), caller=self.around)
+            self.passing.copied(read, self.stores[-1] if target.space == "smem" else self._where(target))
         places = tuple(
             Place(f.name, f.span, f.space, f.buffer or "", 0, past=end)
             for f, end in zip(facts, past, strict=True) if f.space == "gmem" or (f.space == "smem" and end is not None)
@@ -209,6 +232,8 @@ class TileWalk(Replaying):
 
     def _where(self, fact: TensorFact) -> Place:
         """The tensor in shared memory that an operand is of; one without an end where that is not known."""
+        if fact.space != "smem":
+            return Place(fact.name, fact.span, fact.space, fact.buffer or "", 0)
         begin = None if fact.root_start_bits is None else self.number(as_expr(fact.root_start_bits))
         return tensor_of(fact, begin, self.within(fact.buffer or ""))
 
