@@ -307,6 +307,15 @@ def test_tensors_that_are_made_of_pointers_to_others(tmp_path: Path, writer: str
     assert len(found) == read, found
 
 
+@pytest.mark.parametrize(("last", "found"), [("i < k / 8 - 1", 2), ("i < k / 8", 0), ("i < k / 8 - (k == 512)", 0)])
+def test_a_tile_that_all_launches_leave_out(tmp_path: Path, last: str, found: int) -> None:
+    """Each launch has matrices and extents of its own."""
+    again = "float *a, *b, *c; cudaMalloc(&a, 32768); cudaMalloc(&b, 16384); cudaMalloc(&c, 512); "
+    launches = f"{again}rows<<<1, 128>>>(a, b, c, 512); rows<<<1, 128>>>(A, B, C, k);"
+    text = ROWS.replace("%s", last).replace("rows<<<1, 128>>>(A, B, C, k);", launches)
+    assert [m[:6] for m in codes(tmp_path, text, "CUT218")] == ["CUT218"] * found
+
+
 INIT = "for (int i = 0; i < 2; ++i) {\n      Full::init"
 SHORT = KERNEL.replace(", out, tiles);", ", out, 8);")
 

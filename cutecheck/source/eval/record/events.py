@@ -323,7 +323,8 @@ class EventRecorder(InstructionRecorder):
         before = self.calls.get(("replay", kernel, span))
         if before is not None and before.arguments:
             known = cast("Replay", before.arguments[0])
-            fact = replace(fact, missed=tuple(x for x in fact.missed if x in known.missed))
+            left = {_left(x, known) for x in known.missed}
+            fact = replace(fact, missed=tuple(x for x in fact.missed if _left(x, fact) in left))
         every = (*fact.steps, *fact.tiles, *(s for t in fact.threads for s in t.steps))
         copies = (s.span for s in every if s.kind in ("copy", "load") and not is_cute_header(s.span.path))
         at = next(copies, span)  # the file of the kernel itself may not be one that is reported
@@ -422,3 +423,14 @@ def _variable(node: ir.Call | None, c: Call) -> str:
     """The variable that is the first operand of a call; empty where it is an expression."""
     first = node.args[0].value if node is not None and node.span == c.span and node.args else None
     return first.ident if isinstance(first, ir.Name) else ""
+
+
+def _left(missed: tuple[str, int, int], run: Replay) -> tuple[object, ...]:
+    """A tile that a launch leaves out: which copies take the others, and whether it is the first or last of them.
+
+    Launches have buffers and extents of their own.
+    """
+    buffer, tile, most = missed
+    taken = frozenset(s.span for s in (*run.steps, *run.tiles) if s.places[:1] and s.places[0].buffer == buffer)
+    ends = tile == 0, tile == most - 1
+    return (taken, *ends) if taken and any(ends) else missed
