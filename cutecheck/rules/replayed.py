@@ -96,6 +96,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "tile of the other operand after the other, all in one sum", "run pass by pass, the same part again",
         "fill the stage anew in each pass, as the other operand's is", "filled here",
     ),
+    "astray": (
+        "`{name}` is copied to shared memory that tiles of another matrix are copied to in other passes, and the same "
+        "tile goes to a place of its own, too: the other matrix's tile is not copied", "a tile of another matrix",
+        "copy the tile of the matrix that this shared memory is for", "copied to its own place here",
+    ),
     "unset": (
         "the product is added to `{name}`, which nothing has set before", "not cleared",
         "clear(...) the accumulators before the main loop", "",

@@ -68,7 +68,8 @@ class StageNeverChanges(Replayed):
         that are run pass by pass (by one path for all threads, with cp.async or plain copies) overwrite no tile that
         was never read, sum up no product of two tiles twice, and multiply a tile of A with one tile of B in one sum.
         A stage that is not filled again while the other operand's is meets no more than one of its tiles in one sum,
-        but where its matrix has no other tile.
+        but where its matrix has no other tile. No tile is copied to where another matrix's tiles go in other passes
+        and to a place of its own as well, but where two matrices take turns in both.
         In kernels of the Python DSL no stage is read before anything has been copied there.
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
         none is loaded that nothing multiplies. Where
@@ -101,7 +102,9 @@ class StageNeverChanges(Replayed):
         examples/cute/tutorial/sgemm_sm80.cu
     """
 
-    kinds = ("blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "doubled")
+    kinds = (
+        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "doubled", "astray",
+    )  # fmt: skip
     code = "CUT218"
     name = "stage-not-advanced"
     family = "lint"

@@ -24,6 +24,7 @@ Kind = Literal[
     "past stage",
     "past tile",
     "before",
+    "astray",
     "outside",
     "torn",
     "missed",

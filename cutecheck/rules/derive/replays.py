@@ -16,6 +16,7 @@ from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.astray import astray
 from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.groups import COMMITS, name_of
@@ -464,5 +465,5 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *doubled(replay)]
         found[id(replay)] += [*loaded_over(replay), *unfilled_slices(replay, call, context)]
         found[id(replay)] += outside(replay, call, context)
-        found[id(replay)] += before_the_start(replay)
+        found[id(replay)] += [*before_the_start(replay), *astray(replay)]
     return found[id(replay)]
