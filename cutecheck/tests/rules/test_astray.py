@@ -16,7 +16,8 @@ __global__ void __launch_bounds__(128) sums(float const* A, float const* B, floa
   Tensor sA = make_tensor(make_smem_ptr(a), tile), sB = make_tensor(make_smem_ptr(b), tile);
   Tensor mA = make_tensor(make_gmem_ptr(A), make_shape(_16{}, k), make_stride(k, _1{}));
   Tensor mB = make_tensor(make_gmem_ptr(B), make_shape(_16{}, k), make_stride(k, _1{}));
-  Tensor gA = local_tile(mA, Shape<_16, _8>{}, make_coord(0, _)), gB = local_tile(mB, Shape<_16, _8>{}, make_coord(0, _));
+  Tensor gA = local_tile(mA, Shape<_16, _8>{}, make_coord(0, _));
+  Tensor gB = local_tile(mB, Shape<_16, _8>{}, make_coord(0, _));
   Tensor tA = local_partition(sA, tile, threadIdx.x), tB = local_partition(sB, tile, threadIdx.x);
   auto thr = Mma{}.get_slice(threadIdx.x);
   Tensor gC = thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_16, _16>>{}));
