@@ -48,6 +48,11 @@ void run(float const* A, float const* B, float* C, float* D, int n) { product<<<
         ("*(sC.data() + threadIdx.x) = acc(0);", 0),
         ("all[threadIdx.x] = acc(0);", 0),
         ("copy(acc, thr.partition_C(gD));", 0),  # the tile of A is stored beside the results
+        (  # by way of shared memory, too
+            "__shared__ float d[128]; Tensor sD = make_tensor(make_smem_ptr(d), rows); copy(acc, thr.partition_C(sD));"
+            " __syncthreads(); copy(local_partition(sD, rows, threadIdx.x), local_partition(gD, rows, threadIdx.x));",
+            0,
+        ),
         ('asm volatile("cp.async.wait_group 0;");', 1),
         ('asm volatile("st.shared.f32 [%0], %1;" :: "r"(cast_smem_ptr_to_uint(all + threadIdx.x)), "f"(acc(0)));', 0),
     ],

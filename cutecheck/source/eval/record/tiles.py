@@ -66,11 +66,10 @@ class TileWalk(Replaying):
 
     def passed_on(self) -> list[Step]:
         """Reads of shared memory that all copies to global memory store, and where only an operand is."""
-        return [
-            x for x in self.passing.stored()
-            if self.otherwise.isdisjoint(x.places[0].buffer.rpartition("::")[2].split("."))
-            and self.passing.is_brought(x.places[0], self.stores, self._may_overlap)
-        ]  # fmt: skip
+        found = self.passing.stored()
+        if not all(self.passing.is_brought(x.places[0], self.stores, self._may_overlap) for x in found):
+            return []  # results are stored as well, by way of shared memory
+        return [x for x in found if self.otherwise.isdisjoint(x.places[0].buffer.rpartition("::")[2].split("."))]
 
     def enters(self, function: ir.Function) -> None:
         self.otherwise |= used_otherwise(function)
