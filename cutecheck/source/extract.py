@@ -170,7 +170,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     used.note(),
                     built.note,
                     inside.note(),
-                    unfound(tree, reported, archs),
+                    unfound(tree, reported, archs, request.changed is None),
                     unrun(out),
                     alone(out, request),
                     unread(out),

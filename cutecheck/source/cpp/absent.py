@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from cutecheck.facts import Span
 from cutecheck.source.cpp.splice import installed, of_library
@@ -23,18 +23,22 @@ _OTHERS = re.compile(
 _SHOWN = 3
 
 
-def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str]) -> str:
+def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str], whole: bool = False) -> str:
     """What a report says of the include lines of these files that name no file; empty for none.
 
     Only lines that are active for one of the architectures, and headers that may declare something of CuTe: in quotes
     any that is none of CUTLASS, CUDA, the standard library or a well-known library; in ``<>`` those in a folder.
+    ``whole``: lines of headers that were found beside these files count, too.
     """
     met: dict[str, list[str]] = {}
+    own = _own(tree)
+    if whole:
+        tree.scan([p for p in tree.files if own(p)])
     for (quote, text), includers in tree.unfound.items():
         if installed(text) or _OTHERS.match(text) or (quote == "<" and "/" not in text):
             continue
         for path in includers:
-            if path not in paths or of_library(path):
+            if of_library(path) or (path not in paths and not (whole and own(path))):
                 continue
             line = _line(tree, path, text, archs)
             if line:
@@ -49,6 +53,17 @@ def unfound(tree: Tree, paths: Collection[str], archs: Sequence[str]) -> str:
     listed = names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
     declared = "it declares" if len(ordered) == 1 else "they declare"
     return f"not found: {listed}; what {declared} is not known: -I DIR says where headers are"
+
+
+def _own(tree: Tree) -> Callable[[str], bool]:
+    """Whether a file that was read is the program's: of no library on the include path."""
+    libraries = tuple(os.path.join(os.path.realpath(folder), "") for folder in tree.include_dirs)  # noqa: PTH118
+
+    def own(path: str) -> bool:
+        found = tree.files.get(path)
+        return found is not None and not of_library(path) and not os.path.realpath(found).startswith(libraries)
+
+    return own
 
 
 def _several(tree: Tree, text: str) -> str:
@@ -77,12 +92,8 @@ def unnamed(beside: Mapping[str, Collection[Span]], tree: Tree) -> str:
 
     ``beside``: the sites, copies and products in each file; those of libraries on the include path are no one's here.
     """
-    libraries = tuple(os.path.join(os.path.realpath(folder), "") for folder in tree.include_dirs)  # noqa: PTH118
-    mine = {
-        p: len(at)
-        for p, at in beside.items()
-        if p in tree.files and not of_library(p) and not os.path.realpath(tree.files[p]).startswith(libraries)
-    }
+    own = _own(tree)
+    mine = {p: len(at) for p, at in beside.items() if own(p)}
     if not mine:
         return ""
     first, *more = sorted(mine, key=lambda p: (-mine[p], p))

@@ -252,15 +252,7 @@ class Tree:
         A line that a macro completes may name any file; in the library's headers (``CUDA_STD_HEADER(utility)``) only
         its own.
         """
-        fresh = [p for p in self.files if p not in self._scanned]
-        self._scanned.update(fresh)
-        for path in fresh:
-            for quote, text in self._include_lines(path):
-                target = self.resolve(text, path, quote == "<")
-                if target is not None:
-                    self._includers.setdefault(target, []).append(path)
-                else:
-                    self.unfound.setdefault((quote, text), []).append(path)
+        self.scan(self.files)
         its_own = any(of_library(t) for t in targets)
         found = {*targets, *(p for p in self._computed if its_own or not of_library(p))}
         todo = list(found)
@@ -269,6 +261,18 @@ class Tree:
             found.update(more)
             todo += more
         return frozenset(found)
+
+    def scan(self, paths: Iterable[str]) -> None:
+        """Note what the include lines of these files name, and which of them name no file."""
+        fresh = [p for p in paths if p not in self._scanned]
+        self._scanned.update(fresh)
+        for path in fresh:
+            for quote, text in self._include_lines(path):
+                target = self.resolve(text, path, quote == "<")
+                if target is not None:
+                    self._includers.setdefault(target, []).append(path)
+                else:
+                    self.unfound.setdefault((quote, text), []).append(path)
 
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
         """The include lines of a file that need not be read as a whole for this."""

@@ -135,3 +135,16 @@ def test_bindings_are_found_in_the_namespace_that_declares_them(tmp_path: Path, 
         assert all(e.path == ("kernel.cu" if comment else "<instantiate>") for e in found.errors)
     file.write_text("#include <cute/tensor.hpp>\n// cutecheck: instantiate elsewhere<64>\n" + CUTE)
     assert not extract(ExtractRequest((file,), instantiate=("another<64>",))).errors
+
+
+def test_lines_of_headers_beside_a_file_count_as_its_own(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "run.h").write_text('#pragma once\n#include "deep/kernel.h"\n')
+    file = tmp_path / "src" / "a.cu"
+    file.write_text('#include "run.h"\n' + CUTE)
+    (note,) = extract(ExtractRequest((file,))).notes
+    assert note.startswith('not found: "deep/kernel.h" (run.h:2); what it declares is not known')
+    assert not extract(ExtractRequest((file.parent,), changed=(file,))).notes  # a hook is about its own lines
+    (tmp_path / "src" / "deep").mkdir()
+    (tmp_path / "src" / "deep" / "kernel.h").write_text("#pragma once\n")
+    assert not extract(ExtractRequest((file,))).notes
