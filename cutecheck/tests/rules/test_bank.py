@@ -102,9 +102,11 @@ def test_a_swizzle_that_splits_vectors_is_an_error() -> None:
     byte = dtype("int8_t")
     tiled = universal(128, byte, "(_16,_8):(_8,_1)", "(_1,_16):(_1,_1)")
     tile = "Sw<3,3,3> o _0 o (_16,_128):(_128,_1)"
-    found = findings(Facts(events=(copy_event(tiled, byte, ("smem", tile), None),)))
-    assert [(f.code, f.severity) for f in found] == [("CUT501", "error")]
-    assert "keeps only 8 bytes" in found[0].message
+    event = copy_event(tiled, byte, ("smem", tile), None)
+    for path, said in (("kernel.cu", "CuTe stops with"), ("kernel.py", "no one access reaches all elements")):
+        found = findings(Facts(events=(replace(event, span=replace(event.span, path=path)),)))
+        assert [(f.code, f.severity) for f in found] == [("CUT501", "error")]
+        assert "keeps only 8 bytes" in found[0].message and said in found[0].message
 
 
 def test_a_cold_conflict_in_a_kernel_with_a_main_loop_is_a_note() -> None:
