@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
-from cutecheck.source.eval.calls import instance_symbol, run_function
+from cutecheck.source.eval.calls import STREAM, instance_symbol, run_function
 from cutecheck.source.eval.entrances import enter, reached, refused
 from cutecheck.source.eval.handed import Callers, of_function, taken
 from cutecheck.source.eval.machine import History, Machine
@@ -131,12 +131,13 @@ class Roots:
         return named, env
 
     def _is_whole(self, symbol: str, kernel: overloads.Candidate) -> bool:
-        """A kernel that is instantiated for its own sake, or whose threads wait for each other at barriers in memory.
+        """Its threads wait for each other: at barriers in memory, or at any in a kernel instantiated for its own sake.
 
         Others that nothing launches may be parts of one, which read what nothing of theirs writes.
         """
-        barriers = any(c.kernel == symbol and c.subject for c in self.m.recorder.calls.values())
-        return barriers or bool(kernel.fn.tparams)
+        own = [c for c in self.m.recorder.calls.values() if c.kernel == symbol and c.function != STREAM]
+        meets = any(isinstance(c.result, Unknown) and c.result.reason == "a barrier" for c in own)
+        return any(c.subject for c in own) or (meets and bool(kernel.fn.tparams))
 
     def _enter(self) -> None:
         """The kernels of classes that are instantiated, and that no walk came to."""
