@@ -10,6 +10,7 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.exec import child
 from cutecheck.exec.gpu import codegen, counters, devices, gemms
 from cutecheck.exec.gpu.compile import Compiled, Compiler, NoCompiler, Refusal, compile_units, find_compiler, refusals
 from cutecheck.exec.gpu.from_facts import probe_of
@@ -126,6 +127,17 @@ def test_a_compiler_that_does_not_work_refuses_nothing(facts: Facts, tmp_path: P
     ):
         done, running = values([probe], Bench(broken, "sm_90a", cache=tmp_path))
         assert done[probe].outcome == "unavailable" and why in done[probe].reason and not running
+
+
+@pytest.mark.parametrize(("code", "refused"), [(None, 0), (-9, 0), (1, 2)])
+def test_a_compiler_that_is_stopped_refuses_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int | None, refused: int
+) -> None:
+    monkeypatch.setattr(child, "run", lambda *_: child.Ended(code, "", LOG, 1.0))
+    (tmp_path / "library").touch()
+    compiler = Compiler("nvrtc", str(tmp_path / "library"), ("none",), "4.7.0")
+    (made,) = compile_units([codegen.Unit("probe", "")], "sm_90a", compiler, tmp_path)
+    assert made.cubin is None and made.failure and len(made.errors) == refused
 
 
 def test_a_file_that_is_not_found_is_no_refusal() -> None:
