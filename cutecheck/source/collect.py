@@ -129,7 +129,7 @@ def collect(
 def _wished(wishes: Mapping[tuple[str, str], tuple[Span, str]], out: Collected) -> None:
     """What one unit says of the bindings given by hand; another may have what they name."""
     for key, told in wishes.items():
-        if out.wishes.get(key, told)[1]:
+        if key not in out.wishes or out.wishes[key][1]:
             out.wishes[key] = told
 
 

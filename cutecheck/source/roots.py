@@ -23,6 +23,7 @@ from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import BudgetExceeded, ExternType, FuncSet, Pack, SubstitutionFailure, Value
 from cutecheck.source.uncalled import Uncalled
+from cutecheck.source.wishes import declared
 
 _GENERATIONS = 32
 
@@ -127,7 +128,10 @@ class Roots:
             if any(isinstance(v, (ClassInst, FuncSet)) for v in named):
                 break
         if wish.asked:
-            m.recorder.wishes[wish.span.path, wish.asked] = (wish.span, _unmet(named))
+            why = _unmet(named)
+            if any(isinstance(v, Unknown) for v in named) and (others := declared(m.program, wish.asked)):
+                why += f" (there is `{'`, `'.join(others)}`)"
+            m.recorder.wishes[wish.span.path, wish.asked] = (wish.span, why)
         return named, env
 
     def _is_whole(self, symbol: str, kernel: overloads.Candidate) -> bool:

@@ -41,6 +41,12 @@ def named(program: Program, text: str) -> bool:
     return any(name in scope.decls for scope in _scopes(program))
 
 
+def declared(program: Program, text: str) -> list[str]:
+    """The names with their namespaces, sorted, that end in the name which a binding has."""
+    *_, name = _parts(text) or ("",)
+    return sorted("::".join([*_path(s), name]) for s in _scopes(program) if name in s.decls)
+
+
 def _elsewhere(program: Program, text: str) -> tuple[Env, ...]:
     parts = _parts(text)
     if not parts:

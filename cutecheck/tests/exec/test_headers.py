@@ -80,5 +80,6 @@ def test_a_header_without_version(tree: Path) -> None:
 def test_relative_names_become_absolute(tree: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compilers run in folders of their own."""
     monkeypatch.chdir(tree)
-    named = {"CUTECHECK_CXX": "bin/c++", "CUTECHECK_CUTLASS": "cutlass", "CUDA_HOME": "cuda"}
-    assert find_headers(named) == find_headers(environment(tree))
+    for cutlass in ("cutlass", "cutlass/include"):
+        named = {"CUTECHECK_CXX": "bin/c++", "CUTECHECK_CUTLASS": cutlass, "CUDA_HOME": "cuda"}
+        assert find_headers(named) == find_headers(environment(tree))

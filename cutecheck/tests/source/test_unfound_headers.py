@@ -119,7 +119,7 @@ def test_kernel_templates_that_nothing_instantiates(tmp_path: Path) -> None:
         ("kernel<64>", ""),
         ("deep::kernel<64>", ""),
         ("own::deep::kernel<64>", ""),
-        ("own::kernel<64>", "`own::kernel` is not known"),
+        ("own::kernel<64>", "`own::kernel` is not known (there is `own::deep::kernel`)"),
         ("kernel", "its template arguments are not given"),
     ],
 )
@@ -135,6 +135,22 @@ def test_bindings_are_found_in_the_namespace_that_declares_them(tmp_path: Path, 
         assert all(e.path == ("kernel.cu" if comment else "<instantiate>") for e in found.errors)
     file.write_text("#include <cute/tensor.hpp>\n// cutecheck: instantiate elsewhere<64>\n" + CUTE)
     assert not extract(ExtractRequest((file,), instantiate=("another<64>",))).errors
+
+
+@pytest.mark.parametrize("first", ["own", "other"])
+def test_a_binding_is_met_by_any_unit(tmp_path: Path, first: str) -> None:
+    """Which unit comes first does not matter; a name that two namespaces declare is not guessed."""
+    second = {"own": "other", "other": "own"}[first]
+    for file, space in (("a.cu", first), ("b.cu", second)):
+        text = KERNEL.replace("#pragma once", "").replace("template", f"namespace {space} {{ template")
+        (tmp_path / file).write_text(text + "}\n")
+    found = extract(ExtractRequest((tmp_path,), instantiate=("own::kernel<64>",)))
+    assert not found.errors and len(found.events) == 1
+    (tmp_path / "b.cu").unlink()
+    more = KERNEL.replace("#pragma once", "").replace("template", "namespace more { template") + "}\n"
+    (tmp_path / "a.cu").write_text((tmp_path / "a.cu").read_text() + more)
+    (error,) = extract(ExtractRequest((tmp_path,), instantiate=("kernel<64>",))).errors
+    assert error.message.endswith(f"(there is `more::kernel`, `{first}::kernel`)")
 
 
 def test_lines_of_headers_beside_a_file_count_as_its_own(tmp_path: Path) -> None:

@@ -284,7 +284,8 @@ def test_of_a_kernel_that_is_instantiated_a_few_others_are_walked() -> None:
     assert before.copy().follows(launches.attempts[5:])
     wrong = [*launches.attempts[5:7], Attempt("k", "c", "c", True, "walk", unbound=True)]
     assert not before.follows(wrong)
-    assert [before.ask("k", t, t, unbound=True) for t in "de"] == ["walk", "walk"]  # the guess does not count
+    assert before.unbound == {"alone": 4, "k": 0}  # the guess does not count
+    assert [before.ask("k", t, t, unbound=True) for t in "def"] == ["walk", "walk", "dropped"]
 
 
 def test_templates_that_nothing_instantiates_launch_what_others_do(tmp_path: Path) -> None:

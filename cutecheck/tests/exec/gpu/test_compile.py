@@ -11,7 +11,7 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.exec import child
-from cutecheck.exec.gpu import codegen, counters, devices, gemms
+from cutecheck.exec.gpu import codegen, counters, devices, gemms, measure
 from cutecheck.exec.gpu.compile import Compiled, Compiler, NoCompiler, Refusal, compile_units, find_compiler, refusals
 from cutecheck.exec.gpu.from_facts import probe_of
 from cutecheck.exec.gpu.from_facts_copies import NoProbeError
@@ -138,6 +138,17 @@ def test_a_compiler_that_is_stopped_refuses_nothing(
     compiler = Compiler("nvrtc", str(tmp_path / "library"), ("none",), "4.7.0")
     (made,) = compile_units([codegen.Unit("probe", "")], "sm_90a", compiler, tmp_path)
     assert made.cubin is None and made.failure and len(made.errors) == refused
+
+
+def test_a_kernel_whose_compiler_was_stopped_is_not_refused(facts: Facts, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        measure, "compile_units", lambda units, *_: [Compiled(None, "stopped after 240 s") for _ in units]
+    )
+    monkeypatch.setattr(measure, "headers_failure", lambda *_: "")
+    probe = probe_of(facts.events[0])
+    done, running = values([probe], Bench(Compiler("nvcc", "/nvcc", (), "4.7.0"), "sm_90a"))
+    assert (done[probe].outcome, done[probe].reason) == ("unavailable", "not compiled: stopped after 240 s")
+    assert not running
 
 
 def test_a_file_that_is_not_found_is_no_refusal() -> None:
