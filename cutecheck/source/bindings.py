@@ -64,8 +64,11 @@ def _read(file: Path) -> bytes:
 __all__ = ["unmatched"]
 
 
-def unmet(wishes: Mapping[tuple[str, str], tuple[Span, str]]) -> Iterator[SourceError]:
-    """An error for each binding whose name is known and which comes to nothing in any translation unit."""
+def unmet(wishes: Mapping[tuple[str, str], tuple[Span, str]], by_setting: bool) -> Iterator[SourceError]:
+    """An error for each binding whose name is known and which comes to nothing in any translation unit.
+
+    ``by_setting``: those of settings, which may mean files that are not among the scanned ones; else those of comments.
+    """
     for (path, text), (span, why) in sorted(wishes.items()):
-        if why:
+        if why and (path == "<instantiate>") == by_setting:
             yield SourceError(path, f"instantiate `{text}`: {why}", span)

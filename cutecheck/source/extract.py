@@ -137,11 +137,14 @@ def _extract(request: ExtractRequest) -> Facts:
             evaluate(scripts, python, request, _about(request), out, None if request.changed is None else touched)
         except KeyboardInterrupt:
             out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
+    vain = list(unmet(out.wishes, by_setting=True)) if request.changed is None else []
     if request.changed is None and any(p.is_dir() for p in request.paths):  # of single files, bindings may mean others
-        for error in unmatched(request.instantiate, files):
+        for error in (*unmatched(request.instantiate, files), *vain):
             out.errors[error.path, error.message] = error
-    for error in unmet(out.wishes):
-        out.errors.setdefault((error.path, error.message), error)
+        vain = []
+    for error in unmet(out.wishes, by_setting=False):
+        if error.path in reported:
+            out.errors.setdefault((error.path, error.message), error)
     uncovered(out, archs[-1] if archs else "")
     bound_elsewhere(out)
     return Facts(
@@ -172,6 +175,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     inside.note(),
                     unfound(tree, reported, archs, request.changed is None),
                     unrun(out),
+                    *(error.message for error in vain),
                     alone(out, request),
                     unread(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),

@@ -125,7 +125,7 @@ class Roots:
             self._guard(lambda env=env, named=named: named.append(m.eval(wish.target, env)), wish.target.span)
             for key in list(m.history.named)[known:]:
                 del m.history.named[key]  # an instantiation takes no address: which overload it is its parameters say
-            if any(isinstance(v, (ClassInst, FuncSet)) for v in named):
+            if any(not isinstance(v, Unknown) for v in named):
                 break
         if wish.asked:
             why = _unmet(named)

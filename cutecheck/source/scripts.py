@@ -132,8 +132,7 @@ def alone(out: Collected, request: ExtractRequest) -> str:
 
 def unread(out: Collected) -> str:
     """What a run says of configurations that are not known for want of the DSL's own source; empty for none."""
-    found = [r for s in out.sites.values() if (r := s.reason) is not None and OF_PACKAGE in r.reason]
-    places = {site.span for site in out.sites.values() if site.reason in found}
+    places = {s.span for s in out.sites.values() if s.reason is not None and OF_PACKAGE in s.reason.reason}
     if not places:
         return ""
     count = "1 configuration" if len(places) == 1 else f"{len(places)} configurations"

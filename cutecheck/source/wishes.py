@@ -12,7 +12,8 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.scope import Env, Scope
 
-_LEAD = re.compile(r"\s*(?:::)?\s*([A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*)")
+# a name of C++: those of Python (`gemm.Gemm(1)`) are called
+_LEAD = re.compile(r"\s*(?:::)?\s*([A-Za-z_]\w*(?:\s*::\s*[A-Za-z_]\w*)*)\s*(?=<|$)")
 
 
 def wishes(program: Program, texts: tuple[str, ...]) -> list[tuple[ir.Instantiate, tuple[Env, ...]]]:

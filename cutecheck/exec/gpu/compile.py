@@ -22,7 +22,7 @@ LIMITS = child.Limits(seconds=240.0, memory=12 << 30, file=1 << 30)
 OPTIONS = ("-std=c++17", "-w", "-default-device")
 _ERROR = re.compile(r"error\s*:\s*(.*)")
 _NO_FILE = re.compile(r"could not open|cannot open|No such file or directory")
-_HEADING = re.compile(r"^[^\s(][^\n(]*\(\d+\): (?:catastrophic )?error", re.M)
+_HEADING = re.compile(r"^[^\s(][^\n(]*\(\d+\): (?:catastrophic )?error|^ptxas [^\n]*; error", re.M)
 
 
 @dataclass(frozen=True, slots=True)

@@ -129,10 +129,16 @@ def test_bindings_are_found_in_the_namespace_that_declares_them(tmp_path: Path, 
     inside = KERNEL.replace("template", "namespace own { namespace deep {\ntemplate") + "} }\n"
     for comment in (False, True):
         file.write_text(inside + (f"// cutecheck: instantiate {name}\n" if comment else ""))
-        found = extract(ExtractRequest((file,), instantiate=() if comment else (name,)))
+        found = extract(ExtractRequest((tmp_path,), instantiate=() if comment else (name,)))
         assert len(found.events) == (why == "")
         assert [e.message for e in found.errors] == [f"instantiate `{name}`: {why}"] * bool(why)
+        if why and not comment:  # of a file alone it is a note: the setting may mean another file
+            found = extract(ExtractRequest((file,), instantiate=(name,)))
+            assert not found.errors and found.notes[0] == f"instantiate `{name}`: {why}"
+            assert not extract(ExtractRequest((tmp_path,), changed=(file,), instantiate=(name,))).errors
         assert all(e.path == ("kernel.cu" if comment else "<instantiate>") for e in found.errors)
+    file.write_text(inside + "namespace own { using Sized = decltype(make_layout(Int<4>{})); }\n")
+    assert not extract(ExtractRequest((tmp_path,), instantiate=("own::Sized",))).errors  # a value is met, too
     file.write_text("#include <cute/tensor.hpp>\n// cutecheck: instantiate elsewhere<64>\n" + CUTE)
     assert not extract(ExtractRequest((file,), instantiate=("another<64>",))).errors
 

@@ -154,6 +154,10 @@ def test_a_kernel_whose_compiler_was_stopped_is_not_refused(facts: Facts, monkey
 def test_a_file_that_is_not_found_is_no_refusal() -> None:
     log = 'probe.cu(3): catastrophic error: cannot open source file "cute/tensor.hpp"\n  #include <cute/tensor.hpp>\n'
     assert not list(refusals(log, "probe.cu"))
+    assembler = "ptxas application ptx input, line 36; error   : Instruction 'wgmma.fence' not supported on .target\n"
+    assert [r.message for r in refusals(assembler, "probe.cu")] == [
+        "Instruction 'wgmma.fence' not supported on .target"
+    ]
     assert list(refusals(LOG + log, "probe.cu")) == list(refusals(LOG, "probe.cu"))
 
 

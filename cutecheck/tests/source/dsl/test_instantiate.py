@@ -108,7 +108,7 @@ def test_a_binding_that_names_nothing_is_an_error(
     text: str, advice: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "gemm.py").write_text(KERNEL)
-    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\ntemplate <int M> struct Kernel {};\n")
+    (tmp_path / "k.cu").write_text("#include <cute/tensor.hpp>\ntemplate <int M> struct Kernel {};\nvoid gemm(int);\n")
     main(["facts", str(tmp_path), "--output-format", "json", "--instantiate", text])
     messages = [e["message"] for e in json.loads(capsys.readouterr().out)["errors"] if "instantiate" in e["message"]]
     assert len(messages) == bool(advice) and all(advice in m for m in messages)
