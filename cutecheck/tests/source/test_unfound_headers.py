@@ -132,6 +132,7 @@ def test_bindings_are_found_in_the_namespace_that_declares_them(tmp_path: Path, 
         found = extract(ExtractRequest((tmp_path,), instantiate=() if comment else (name,)))
         assert len(found.events) == (why == "")
         assert [e.message for e in found.errors] == [f"instantiate `{name}`: {why}"] * bool(why)
+        assert not any(n.startswith("instantiate") for n in found.notes)  # it is said once
         if why and not comment:  # of a file alone it is a note: the setting may mean another file
             found = extract(ExtractRequest((file,), instantiate=(name,)))
             assert not found.errors and found.notes[0] == f"instantiate `{name}`: {why}"
