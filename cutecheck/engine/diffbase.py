@@ -82,6 +82,7 @@ def extract_tree(base: Base, root: Path, into: Path) -> None:
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(data)
         process.stdin.close()
+    (into / ".git").mkdir(parents=True, exist_ok=True)  # what looks for the top of a repository finds that of the base
 
 
 def _safe(path: PurePosixPath) -> bool:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import SourceError
 from cutecheck.records import record
-from cutecheck.source.files import exists, read_bytes, size_bytes
+from cutecheck.source.files import exists, listed, read_bytes, size_bytes
 from cutecheck.source.vendored import Vendored, vendored
 
 if TYPE_CHECKING:
@@ -85,7 +85,7 @@ class Discovery:
     vendored: tuple[Vendored, ...] = ()
 
 
-def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
+def discover(paths: Sequence[Path], exclude: Sequence[str] = (), suffixes: tuple[str, ...] = SUFFIXES) -> Discovery:
     """Files of the given paths in a stable order; folders honour ``.gitignore``, named files are always taken.
 
     What cannot be read, is binary or too large becomes one :class:`SourceError`, and the rest goes on. Copies of
@@ -99,7 +99,7 @@ def discover(paths: Sequence[Path], exclude: Sequence[str] = ()) -> Discovery:
     named = tuple(root.resolve() for root in paths)
     for root in paths:
         if root.is_dir():
-            for file, real in _walk(root, errors, named, libraries):
+            for file, real in _walk(root, errors, named, libraries, suffixes):
                 shown = file.relative_to(root).as_posix()
                 if not (unwanted and unwanted.match_file(shown)) and _first(real, seen):
                     _take(shown if shown not in found else _unused(shown, file, found), file, found, errors)
@@ -165,7 +165,11 @@ def imports(file: Path) -> list[frozenset[str]]:
 
 
 def _walk(
-    root: Path, errors: list[SourceError], named: Sequence[Path], libraries: dict[Path, Vendored]
+    root: Path,
+    errors: list[SourceError],
+    named: Sequence[Path],
+    libraries: dict[Path, Vendored],
+    suffixes: tuple[str, ...],
 ) -> Iterator[tuple[Path, str]]:
     """Files below a folder and their real paths, each real folder once (symlink loops end), ignored ones left out.
 
@@ -197,13 +201,15 @@ def _walk(
                 left_out.update(library.left_out)
                 if folder in left_out:
                     continue
+        if suffixes != SUFFIXES:
+            listed(folder, suffixes)
         own = folder / ".gitignore"
         if own.is_file():
             ignores = (*ignores, (folder.as_posix(), _spec(own)))
         folders = []
         real = os.path.realpath(folder)
         for entry in entries:
-            if not entry.name.endswith(SUFFIXES) and not _may_lead_on(entry):
+            if not entry.name.endswith(suffixes) and not _may_lead_on(entry):
                 continue
             path = folder / entry.name
             try:
@@ -220,9 +226,9 @@ def _walk(
                     errors.append(SourceError(path.relative_to(root).as_posix(), said))
                 else:
                     folders.append((path, ignores))
-            elif is_file and path.suffix in SUFFIXES and not _ignored(path, False, ignores):
+            elif is_file and path.suffix in suffixes and not _ignored(path, False, ignores):
                 yield path, os.path.realpath(path) if entry.is_symlink() else os.path.join(real, entry.name)  # noqa: PTH118
-            elif not is_file and path.suffix in SUFFIXES:
+            elif not is_file and path.suffix in suffixes:
                 errors.append(
                     SourceError(path.relative_to(root).as_posix(), "not a regular file (broken link or device)")
                 )

@@ -31,6 +31,7 @@ from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectu
 from cutecheck.source.imports import drivers, importing
 from cutecheck.source.linking import Links, links
 from cutecheck.source.notebooks import split
+from cutecheck.source.project import Called, call_from_project, uncalled
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
@@ -132,9 +133,12 @@ def _extract(request: ExtractRequest) -> Facts:
         out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
         python = []
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
+    called = Called()
     if python:
         try:
             evaluate(scripts, python, request, _about(request), out, None if request.changed is None else touched)
+            if request.changed is None:
+                called = call_from_project(scripts, python, request, _about(request), out)
         except KeyboardInterrupt:
             out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
     vain = list(unmet(out.wishes, by_setting=True)) if request.changed is None else []
@@ -164,7 +168,9 @@ def _extract(request: ExtractRequest) -> Facts:
         archs=request.archs,
         dropped=tuple(sorted(out.dropped.items())),
         reported=partial,
-        unfinished=tuple(python) if out.importers or (any(p not in touched for p in out.unrun) and partial) else (),
+        unfinished=tuple(python)
+        if out.importers or called.unfinished or (any(p not in touched for p in out.unrun) and partial)
+        else (),
         notes=tuple(
             filter(
                 None,
@@ -176,7 +182,9 @@ def _extract(request: ExtractRequest) -> Facts:
                     unfound(tree, reported, archs, request.changed is None),
                     unrun(out),
                     *(error.message for error in vain),
+                    called.note,
                     alone(out, request),
+                    uncalled(out, request),
                     unread(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),
                     "" if request.changed is not None else unasked(out.open_kernels),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from errno import ENOENT
 from pathlib import Path
@@ -19,6 +19,7 @@ _V = TypeVar("_V")
 _HELD: ContextVar[Mapping[str, bytes] | None] = ContextVar("held", default=None)
 _WATCH: ContextVar[dict[str, str] | None] = ContextVar("watch", default=None)
 FILE, FOLDER, NEITHER = "file", "folder", ""
+_LISTING = "/\0"  # in no path: before the suffixes of what is asked for in a folder
 
 
 @contextmanager
@@ -80,8 +81,12 @@ def same(seen: Mapping[str, str], known: dict[str, str] | None = None) -> bool:
 def _now(path: str, kind: bool, known: dict[str, str]) -> str:
     key = f"{path}/" if kind else path  # no name of a file
     if key not in known:
+        folder, is_listing, suffixes = path.partition(_LISTING)
         try:
-            known[key] = _kind(Path(path)) if kind else digest(Path(path).read_bytes())
+            if is_listing:
+                known[key] = _names(Path(folder), tuple(suffixes.split()))
+            else:
+                known[key] = _kind(Path(path)) if kind else digest(Path(path).read_bytes())
         except OSError:
             known[key] = NEITHER
     return known[key]
@@ -127,6 +132,23 @@ def is_file(file: Path) -> bool:
     found = _kind(file)
     _note(file, found)
     return found == FILE
+
+
+def listed(folder: Path, suffixes: tuple[str, ...]) -> None:
+    """Note which files of these suffixes and which folders stand in a folder."""
+    seen = _WATCH.get()
+    if seen is not None:
+        seen[f"{os.path.abspath(folder)}{_LISTING}{' '.join(suffixes)}"] = _names(folder, suffixes)  # noqa: PTH100
+
+
+def _names(folder: Path, suffixes: tuple[str, ...]) -> str:
+    with suppress(OSError), os.scandir(folder) as entries:
+        return digest(*sorted(e.name for e in entries if e.name.endswith(suffixes) or _leads_on(e)))
+    return NEITHER
+
+
+def _leads_on(entry: os.DirEntry[str]) -> bool:
+    return not entry.name.startswith((".", "__pycache__")) and entry.is_dir()
 
 
 def _kind(file: Path) -> str:

@@ -46,29 +46,48 @@ def evaluate(
     which others are run for what they come to there.
     """
     reported = frozenset(scripts if request.changed is None else wanted)
+    steps = None if changed is None else _FOR_IMPORTERS
     with phase("  of this: scripts"):
-        recall = None
-        if request.store is not None and request.tracing is None and not holds():
-            places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
-            files = sorted((path, str(file)) for path, file in scripts.items())
-            package = told((*request.include_dirs, *request.paths))
-            about_files = (sorted(reported), sorted(changed or ()), package, files)
-            whole = (request.archs, request.include_dirs, places, *about_files)
-            recall = ScriptRecall(request.store, digest(about, repr(whole)))
-        absorb(run(scripts, wanted, reported, request, recall, changed), out)
+        absorb(recalled(scripts, wanted, reported, request, about, changed, steps), out)
+
+
+def recalled(
+    scripts: Mapping[str, Path],
+    wanted: Sequence[str],
+    reported: frozenset[str],
+    request: ExtractRequest,
+    about: str,
+    changed: frozenset[str] | None,
+    allowed: int | None,
+) -> Collected:
+    """:func:`run`, of each file what it came to before where that is known."""
+    recall = None
+    if request.store is not None and request.tracing is None and not holds():
+        places = [os.path.abspath(p) for p in request.paths]  # noqa: PTH100
+        files = sorted((path, str(file)) for path, file in scripts.items())
+        package = told((*request.include_dirs, *request.paths))
+        about_files = (sorted(reported), sorted(changed or ()), package, files)
+        whole = (request.archs, request.include_dirs, places, *about_files)
+        recall = ScriptRecall(request.store, digest(about, repr(whole)))
+    return run(scripts, wanted, reported, request, recall, changed, allowed)
 
 
 def run(
-    scripts: dict[str, Path],
-    wanted: list[str],
+    scripts: Mapping[str, Path],
+    wanted: Sequence[str],
     reported: frozenset[str],
     request: ExtractRequest,
     recall: ScriptRecall | None = None,
     changed: frozenset[str] | None = None,
+    allowed: int | None = None,
 ) -> Collected:
+    """Every wanted file run as a script.
+
+    ``allowed``: how many files' steps all those have together that are not among the changed ones; None: no limit.
+    """
     out = Collected()
     work = _Work(scripts, wanted, reported, request, changed)
-    left = inf if changed is None else _FOR_IMPORTERS * work.steps
+    left = inf if allowed is None else allowed * work.steps
     every = work.parts(request.jobs if request.tracing is None else 1, recall)
     with progress("evaluating Python", len(wanted)) as step, closing(every) as coming:
         for at, parts in enumerate(coming):
@@ -81,10 +100,15 @@ def run(
                 break
     for part in _kept(recall, _BOUND.join(["", *wanted]), work.bound):  # each of them may have a binding in a comment
         absorb(part, out)
+    forget_unbound(out)
+    return out
+
+
+def forget_unbound(out: Collected) -> None:
+    """One script calls what is around a site, another does not."""
     bound = {key[:4] for key, site in out.sites.items() if site.status != "unbound"}
     for key in [k for k, site in out.sites.items() if site.status == "unbound" and k[:4] in bound]:
-        del out.sites[key]  # one script calls what is around it, another does not
-    return out
+        del out.sites[key]
 
 
 def _kept(recall: ScriptRecall | None, path: str, work: Callable[[], list[Collected]]) -> list[Collected]:

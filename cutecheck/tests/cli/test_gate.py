@@ -123,6 +123,21 @@ def test_diff_base_knows_notebooks(tree: Path, capsys: Capture) -> None:
     assert (tree / "out/book.ipynb").read_text() == text
 
 
+def test_diff_base_of_a_library_that_its_project_calls(tree: Path, capsys: Capture) -> None:
+    (tree / "lib").mkdir()
+    (tree / "tests").mkdir()
+    made = "cute.make_tiled_copy_tv(atom, cute.make_layout((32, 4), stride=(n, 1)), cute.make_layout((1, 8)))"
+    atom = "cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)"
+    head = f"import cutlass\nimport cutlass.cute as cute\natom = {atom}\ndef tile(n):\n    "
+    (tree / "lib/tiles.py").write_text(f"{head}return {made}\n")
+    (tree / "tests/test_tiles.py").write_text("from lib.tiles import tile\ndef test_tile():\n    tile(2)\n")
+    commit("library")
+    assert codes(check(capsys, "lib")[1]) == ["CUT202"]
+    (tree / "lib/tiles.py").write_text(f"{head}moved = True\n    return {made}\n")
+    code, document = check(capsys, "--diff-base", "HEAD", "lib")
+    assert (code, codes(document), document["summary"]["pre_existing"]) == (0, [], 1)
+
+
 def test_prune_never_adds_and_update_keeps_other_paths(tree: Path, capsys: Capture) -> None:
     assert main(["baseline", "write", "src"]) == 0
     (tree / "src/b.cu").write_text(HEADER + TWO)

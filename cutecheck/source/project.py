@@ -1,0 +1,112 @@
+"""What calls a library of the DSL from beside it: tests and drivers of its project, where only its folder is named."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cutecheck.facts import Span
+from cutecheck.records import record
+from cutecheck.source.collect import Collected, absorb
+from cutecheck.source.discover import DSL_SUFFIXES, discover
+from cutecheck.source.files import is_file
+from cutecheck.source.imports import drivers, importing
+from cutecheck.source.request import ExtractRequest
+from cutecheck.source.scripts import forget_unbound, recalled
+from cutecheck.timing import phase
+
+_MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
+_FILES_A_SHARE = 4  # of the library, for which those beside it get the steps of one file
+
+
+@record(frozen=True, slots=True)
+class Called:
+    """What was called from the project: what a run says of it, and whether there was more to call."""
+
+    note: str = ""
+    unfinished: bool = False
+
+
+def around(paths: Sequence[Path]) -> Path | None:
+    """The folder of the project that all paths lie in: its repository, or what is built as one package.
+
+    None where no such folder lies above them.
+    """
+    real = [p.resolve() for p in paths]
+    if not real:
+        return None
+    top = Path(os.path.commonpath(real))
+    above = list(top.parents)
+    for folder in (top, *above):
+        if (folder / ".git").exists():
+            return folder if folder in above else None
+    return next((folder for folder in above if any(is_file(folder / mark) for mark in _MARKS)), None)
+
+
+def call_from_project(
+    scripts: Mapping[str, Path], cute: Sequence[str], request: ExtractRequest, about: str, out: Collected
+) -> Called:
+    """Run what imports the named folders' files from elsewhere in their project, where these leave values unbound.
+
+    ``cute``: the Python files that were run. Facts of ``out`` gain what that comes to in them, nothing of the others'.
+    """
+    root = around(request.paths)
+    if root is None or not all(p.is_dir() for p in request.paths) or not _unbound(out):
+        return Called()
+    with phase("  of this: project"):
+        beside = _beside(root, scripts, request)
+        every = {**scripts, **{path: file for path, (file, _) in beside.items()}}
+        more = [path for path, (_, names) in beside.items() if names]
+        more += (p for p in drivers([*cute, *more], every) if p in beside)
+        wanted = importing(frozenset(cute), more, every)
+        if not wanted:
+            return Called()
+        inside = frozenset(scripts)
+        allowed = max(3, len(cute) // _FILES_A_SHARE)
+        asked = replace(request, paths=(*request.paths, root))
+        part = recalled(every, wanted, inside, asked, about, inside, allowed)
+    left_out, cut = len(part.importers), bool(part.importers or part.unrun)
+    part.importers.clear()
+    part.unrun.clear()
+    for key in [k for k, error in part.errors.items() if error.path not in inside]:
+        del part.errors[key]
+    absorb(part, out)
+    forget_unbound(out)
+    ran = len(wanted) - left_out
+    others = f" and {ran - 1} more" if ran > 1 else ""
+    lost = f"; {left_out} that import it were not run (max-steps)" if left_out else ""
+    what = "what is named is called from the project around it, too"
+    return Called(f"{what}: {wanted[0]}{others}{lost}", cut)
+
+
+def uncalled(out: Collected, request: ExtractRequest) -> str:
+    """What a run says of folders most of whose configurations in Python nothing calls; empty otherwise."""
+    if request.changed is not None or not any(p.is_dir() for p in request.paths):
+        return ""
+    unbound = _unbound(out)
+    every = {site.span for site in out.sites.values() if site.span.is_python and site.status != "dead"}
+    if 2 * len(unbound) <= len(every):
+        return ""
+    first = min(unbound)
+    return (
+        f"{len(unbound)} of {len(every)} configurations in Python are called with values that nothing here binds "
+        f"({first.file}:{first.line}): name what calls them too, or bind them with a comment "
+        "`# cutecheck: instantiate CALL`"
+    )
+
+
+def _unbound(out: Collected) -> set[Span]:
+    return {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
+
+
+def _beside(root: Path, scripts: Mapping[str, Path], request: ExtractRequest) -> dict[str, tuple[Path, bool]]:
+    """The project's other Python files, by their paths from the first named folder, and whether they name CuTe."""
+    known = {os.path.realpath(file) for file in scripts.values()}
+    found = discover((root,), exclude=request.exclude, suffixes=DSL_SUFFIXES).files
+    return {
+        Path(os.path.relpath(f.file, request.paths[0])).as_posix(): (f.file, f.cute)
+        for f in found
+        if os.path.realpath(f.file) not in known
+    }
