@@ -145,6 +145,8 @@ _PLAIN = re.compile(r"(?<=\w)[#~]\??\d+")  # the ends of names that keep variabl
 _KINDS = (
     (re.compile(r".* uniform in a warp"), "indices of loops and blocks are uniform in a warp"),
     (re.compile(r"`.*` starts at a multiple of (\d+) bytes"), r"tensors start at a multiple of \1 bytes"),
+    (re.compile(r"\S+ is a multiple of (\d+) bytes"), r"strides are multiples of \1 bytes"),
+    (re.compile(r"\S+ is the \d+ elements of a row"), "strides are the elements of a row"),
 )
 
 

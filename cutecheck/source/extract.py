@@ -31,7 +31,7 @@ from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectu
 from cutecheck.source.imports import drivers, importing
 from cutecheck.source.linking import Links, links
 from cutecheck.source.notebooks import split
-from cutecheck.source.project import Called, call_from_project, uncalled
+from cutecheck.source.project import Called, around, call_from_project, uncalled
 from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
@@ -187,7 +187,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     uncalled(out, request),
                     unread(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),
-                    "" if request.changed is not None else unasked(out.open_kernels),
+                    "" if request.changed is not None else unasked(out.open_kernels, around(request.paths)),
                     *errors.notes(met, bool(request.archs)),
                 ],
             )

@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 
 from cutecheck.facts import Span
 from cutecheck.source.cpp.splice import installed, of_library
@@ -103,8 +104,11 @@ def unnamed(beside: Mapping[str, Collection[Span]], tree: Tree) -> str:
     return f"configurations or copies at {where} are not judged: check the folder"
 
 
-def unasked(kernels: Mapping[Span, str]) -> str:
-    """What a report says of kernel templates that nothing in the scanned files instantiates; empty for none."""
+def unasked(kernels: Mapping[Span, str], project: Path | None = None) -> str:
+    """What a report says of kernel templates that nothing in the scanned files instantiates; empty for none.
+
+    ``project``: the folder around what is scanned whose other files may.
+    """
     if not kernels:
         return ""
     (at, name), *more = sorted(kernels.items())
@@ -114,4 +118,4 @@ def unasked(kernels: Mapping[Span, str]) -> str:
         f"`{name}` ({at.file}:{at.line}){others}: {what} that nothing in the scanned files instantiates; what depends "
         f"on {whose} arguments is not judged: name them, `--instantiate '{name}<...>'` or a comment "
         f"`// cutecheck: instantiate {name}<...>`"
-    )
+    ) + (f", or take them from all of `{project.name}`: `--tree {project}`" if project is not None else "")

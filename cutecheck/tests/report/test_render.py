@@ -112,13 +112,14 @@ def test_the_summary_names_contracts_that_would_settle_what_is_unknown() -> None
 
 
 def test_assumptions_of_one_name_are_one_kind() -> None:
-    outcomes = [
-        Outcome(
-            Obligation("o", "coalesced", (), None, assumptions=(f"N#{i} is a multiple of 128 bytes",)), Verdict.PROVED
-        )
-        for i in (12, 59)
-    ]
-    assert summarise(Report(Facts(), outcomes=tuple(outcomes))).assumptions == (("N is a multiple of 128 bytes", 2),)
+    said = [(f"N#{i} is a multiple of 128 bytes", f"sym{i}:i64 is the {i} elements of a row") for i in (12, 59)]
+    said.append(("lda is a multiple of 128 bytes", "shared-memory base is a multiple of 1024 bytes"))
+    outcomes = [Outcome(Obligation("o", "coalesced", (), None, assumptions=a), Verdict.PROVED) for a in said]
+    assert summarise(Report(Facts(), outcomes=tuple(outcomes))).assumptions == (
+        ("strides are multiples of 128 bytes", 3),
+        ("strides are the elements of a row", 2),
+        ("shared-memory base is a multiple of 1024 bytes", 1),
+    )
 
 
 def test_show_proofs_lists_scope_assumptions_and_reason() -> None:

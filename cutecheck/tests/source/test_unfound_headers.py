@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 
 import pytest
@@ -101,6 +102,15 @@ def test_kernel_templates_that_nothing_instantiates(tmp_path: Path) -> None:
     (note,) = extract(ExtractRequest((file,))).notes
     assert note.startswith("`kernel` (kernel.h:5): a kernel template that nothing in the scanned files instantiates;")
     assert "`--instantiate 'kernel<...>'` or a comment `// cutecheck: instantiate kernel<...>`" in note
+    assert "--tree" not in note
+    inner = tmp_path / "project" / "include"
+    inner.mkdir(parents=True)
+    (inner / "kernel.h").write_text(KERNEL)
+    (inner.parent / "setup.py").touch()
+    for path in (inner, inner / "kernel.h"):
+        (note,) = extract(ExtractRequest((path,))).notes
+        assert note.endswith(f", or take them from all of `project`: `--tree {inner.parent.resolve()}`")
+    shutil.rmtree(inner.parent)
     assert not extract(ExtractRequest((file,), instantiate=("kernel<64>",))).notes
     host.write_text('#include "kernel.h"\nvoid run(float* p) { kernel<64><<<1, 1>>>(p, p); }\n')
     assert not extract(ExtractRequest((tmp_path,))).notes
