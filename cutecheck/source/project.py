@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,8 +11,11 @@ from cutecheck.facts import Span
 from cutecheck.records import record
 from cutecheck.source.collect import Collected, absorb
 from cutecheck.source.discover import DSL_SUFFIXES, discover
-from cutecheck.source.files import is_file
-from cutecheck.source.imports import drivers, importing
+from cutecheck.source.dsl.finding import file_of
+from cutecheck.source.dsl.library import Library
+from cutecheck.source.files import is_file, read_bytes
+from cutecheck.source.imports import drivers, imported, importing
+from cutecheck.source.notebooks import cells, python
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.scripts import forget_unbound, recalled
 from cutecheck.timing import phase
@@ -48,22 +51,23 @@ def around(paths: Sequence[Path]) -> Path | None:
 def call_from_project(
     scripts: Mapping[str, Path], cute: Sequence[str], request: ExtractRequest, about: str, out: Collected
 ) -> Called:
-    """Run what imports the named folders' files from elsewhere in their project, where these leave values unbound.
+    """Run what imports the named folders' files from elsewhere in their project, where these leave most values unbound.
 
     ``cute``: the Python files that were run. Facts of ``out`` gain what that comes to in them, nothing of the others'.
     """
     root = around(request.paths)
-    if root is None or not all(p.is_dir() for p in request.paths) or not _unbound(out):
+    if root is None or not all(p.is_dir() for p in request.paths) or not _left(out):
         return Called()
     with phase("  of this: project"):
         beside = _beside(root, scripts, request)
         every = {**scripts, **{path: file for path, (file, _) in beside.items()}}
         more = [path for path, (_, names) in beside.items() if names]
         more += (p for p in drivers([*cute, *more], every) if p in beside)
-        wanted = importing(frozenset(cute), more, every)
+        inside = frozenset(scripts)
+        leads = _leading(every, inside, (*request.paths, root))
+        wanted = [path for path in importing(frozenset(cute), more, every) if leads(path)]
         if not wanted:
             return Called()
-        inside = frozenset(scripts)
         allowed = max(3, len(cute) // _FILES_A_SHARE)
         asked = replace(request, paths=(*request.paths, root))
         part = recalled(every, wanted, inside, asked, about, inside, allowed)
@@ -85,20 +89,56 @@ def uncalled(out: Collected, request: ExtractRequest) -> str:
     """What a run says of folders most of whose configurations in Python nothing calls; empty otherwise."""
     if request.changed is not None or not any(p.is_dir() for p in request.paths):
         return ""
-    unbound = _unbound(out)
-    every = {site.span for site in out.sites.values() if site.span.is_python and site.status != "dead"}
-    if 2 * len(unbound) <= len(every):
+    unbound, count = _left(out), len(_python(out))
+    if not unbound:
         return ""
     first = min(unbound)
     return (
-        f"{len(unbound)} of {len(every)} configurations in Python are called with values that nothing here binds "
+        f"{len(unbound)} of {count} configurations in Python are called with values that nothing here binds "
         f"({first.file}:{first.line}): name what calls them too, or bind them with a comment "
         "`# cutecheck: instantiate CALL`"
     )
 
 
-def _unbound(out: Collected) -> set[Span]:
-    return {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
+def _left(out: Collected) -> set[Span]:
+    """The Python configurations that are unbound, where they are most of them."""
+    unbound = {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
+    return unbound if 2 * len(unbound) > len(_python(out)) else set()
+
+
+def _python(out: Collected) -> set[Span]:
+    return {site.span for site in out.sites.values() if site.span.is_python and site.status != "dead"}
+
+
+def _leading(files: Mapping[str, Path], inside: frozenset[str], roots: tuple[Path, ...]) -> Callable[[str], bool]:
+    """Whether a file imports one of ``inside``, or what leads there: that a module there has the name is not enough."""
+    library = Library(dict(files), roots)
+    known: dict[str, set[str]] = {}
+
+    def leads(path: str) -> bool:
+        seen, todo = {path}, [path]
+        while todo:
+            at = todo.pop()
+            if at not in known:
+                known[at] = _imported(at, files[at], library)
+            if not known[at].isdisjoint(inside):
+                return True
+            todo += known[at] - seen
+            seen |= known[at]
+        return False
+
+    return leads
+
+
+def _imported(path: str, file: Path, library: Library) -> set[str]:
+    """The files of the library that a file imports."""
+    data = read_bytes(file)
+    if path.endswith(".ipynb"):
+        data = python(cells(data)).encode()
+    names, places = imported(data, file.absolute().parent)
+    found = {library.locate(name, file) for name in names}
+    found |= {file_of(place.parent, [place.name]) for place in places}
+    return {library.shown[real] for at in found if at is not None and (real := at.resolve()) in library.shown}
 
 
 def _beside(root: Path, scripts: Mapping[str, Path], request: ExtractRequest) -> dict[str, tuple[Path, bool]]:

@@ -80,6 +80,24 @@ def test_nothing_of_the_project_is_run_where_all_is_bound(library: Path) -> None
     assert results(found) == ["(32,4):(1,32)"] and not found.notes
 
 
+def test_a_module_of_the_same_name_is_another(library: Path) -> None:
+    """And where the folder calls most of its own, the rest is no reason to read on."""
+    for n in (8, 16):
+        shutil.copy(library / "tiles.py", library.parent / "tests" / "tiles.py")
+        (library.parent / "tests" / f"test_{n}.py").write_text(TEST.format(package="tiles", n=n))
+    (note,) = facts(library).notes
+    assert note.startswith("1 of 1 configurations")
+    helper = "from lib.tiles import tile\ndef twice(n):\n    tile(2 * n)\n"
+    (library.parent / "tests" / "helper.py").write_text(helper)
+    test = TEST.replace("tile(", "twice(").format(package="helper", n=8).replace("import tile", "import twice")
+    (library.parent / "tests" / "test_8.py").write_text(test)
+    assert results(facts(library)) == ["(16,4):(1,16)"]
+    (library / "use.py").write_text(
+        "import cutlass.cute as cute\nfor n in (2, 4):\n    cute.make_layout(n)\n    cute.make_layout((n, 3))\n"
+    )
+    assert not facts(library).notes
+
+
 def test_what_is_wrong_with_the_others_is_not_said(library: Path) -> None:
     (library.parent / "tests" / "test_8.py").write_text(TEST.format(package="lib.tiles", n=8) + "def broken(:\n")
     found = facts(library)
