@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +22,7 @@ from cutecheck.source.scripts import forget_unbound, recalled
 from cutecheck.timing import phase
 
 _MARKS = ("pyproject.toml", "setup.py", "setup.cfg")
+_TEST = re.compile(rb"^[ \t]*def test_", re.MULTILINE)
 _FILES_A_SHARE = 4  # of the library, for which those beside it get the steps of one file
 
 
@@ -51,12 +53,16 @@ def around(paths: Sequence[Path]) -> Path | None:
 def call_from_project(
     scripts: Mapping[str, Path], cute: Sequence[str], request: ExtractRequest, about: str, out: Collected
 ) -> Called:
-    """Run what imports the named folders' files from elsewhere in their project, where these leave most values unbound.
+    """Run what imports the named folders' files from elsewhere in their project, where these leave values unbound.
+
+    Not where they have tests of their own that bind most of them.
 
     ``cute``: the Python files that were run. Facts of ``out`` gain what that comes to in them, nothing of the others'.
     """
     root = around(request.paths)
-    if root is None or not all(p.is_dir() for p in request.paths) or not _left(out):
+    if root is None or not all(p.is_dir() for p in request.paths) or not _unbound(out):
+        return Called()
+    if not _most_left(out) and any(_TEST.search(read_bytes(file)) for file in scripts.values()):
         return Called()
     with phase("  of this: project"):
         beside = _beside(root, scripts, request)
@@ -89,21 +95,23 @@ def uncalled(out: Collected, request: ExtractRequest) -> str:
     """What a run says of folders most of whose configurations in Python nothing calls; empty otherwise."""
     if request.changed is not None or not any(p.is_dir() for p in request.paths):
         return ""
-    unbound, count = _left(out), len(_python(out))
-    if not unbound:
+    if not _most_left(out):
         return ""
+    unbound = _unbound(out)
     first = min(unbound)
     return (
-        f"{len(unbound)} of {count} configurations in Python are called with values that nothing here binds "
-        f"({first.file}:{first.line}): name what calls them too, or bind them with a comment "
+        f"{len(unbound)} of {len(_python(out))} configurations in Python are called with values that nothing here "
+        f"binds ({first.file}:{first.line}): name what calls them too, or bind them with a comment "
         "`# cutecheck: instantiate CALL`"
     )
 
 
-def _left(out: Collected) -> set[Span]:
-    """The Python configurations that are unbound, where they are most of them."""
-    unbound = {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
-    return unbound if 2 * len(unbound) > len(_python(out)) else set()
+def _most_left(out: Collected) -> bool:
+    return 2 * len(_unbound(out)) > len(_python(out))
+
+
+def _unbound(out: Collected) -> set[Span]:
+    return {site.span for site in out.sites.values() if site.status == "unbound" and site.span.is_python}
 
 
 def _python(out: Collected) -> set[Span]:

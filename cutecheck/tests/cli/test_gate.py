@@ -128,7 +128,7 @@ def test_diff_base_of_a_library_that_its_project_calls(tree: Path, capsys: Captu
     (tree / "tests").mkdir()
     made = "cute.make_tiled_copy_tv(atom, cute.make_layout((32, 4), stride=(n, 1)), cute.make_layout((1, 8)))"
     atom = "cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float16, num_bits_per_copy=128)"
-    head = f"import cutlass\nimport cutlass.cute as cute\natom = {atom}\ndef tile(n):\n    "
+    head = f"import cutlass\nimport cutlass.cute as cute\ndef tile(n):\n    atom = {atom}\n    "
     (tree / "lib/tiles.py").write_text(f"{head}return {made}\n")
     (tree / "tests/test_tiles.py").write_text("from lib.tiles import tile\ndef test_tile():\n    tile(2)\n")
     commit("library")
