@@ -17,6 +17,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.source.cpp import sequences
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
@@ -44,9 +45,10 @@ _KINDS = frozenset({
     "PipelineTransactionAsync", "PipelineAsync", "PipelineUmmaAsync", "PipelineUmmaConsumerAsync",
     "PipelineCLCFetchAsync",
 })  # fmt: skip
-WATCHED = frozenset({*_KINDS, STATE})
-START = "make_producer_start_state"
 _SEQUENCE = "OrderedSequenceBarrier"
+WATCHED = frozenset({*_KINDS, STATE, _SEQUENCE})
+START = "make_producer_start_state"
+_OF_STORES = "PipelineTmaStore"  # which has no barrier: its steps are the waits and commits that its methods call
 _STEPS = frozenset({
     "producer_acquire", "producer_commit", "consumer_wait", "consumer_release", "producer_get_barrier",
     "producer_expect_transaction",
@@ -94,10 +96,13 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
     if isinstance(value, Object):
         if class_name(value.cls).rpartition("::")[0] != "cutlass":
             return value
+        if value.cls.decl.name == _SEQUENCE:
+            sequences.made(m, value, span)
+            return value
         name, arguments = value.cls.decl.name, value.cls.args
         mark = _mark(span, _place(value))
         value.fields[MADE] = Str(mark)
-    elif isinstance(value, Extern) and isinstance(value.type, ExternType):
+    elif isinstance(value, Extern) and isinstance(value.type, ExternType) and not value.type.name.endswith(_SEQUENCE):
         name, arguments, mark = value.type.name.rpartition("::")[2], value.type.args, _mark(span)
         value = replace(value, what=f"{value.what}{mark}")
     else:
@@ -162,9 +167,13 @@ def started(m: Machine, value: Value, span: Span) -> Value:
 def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
     """Note a method that is about to be called, or what is given to who knows whom; whose barrier it gives."""
     if isinstance(fn, FuncSet):
+        if fn.self_ is not None and fn.self_.cls.decl.name == _OF_STORES and (replay := m.recorder.acts()) is not None:
+            replay.known.add(span)
         if fn.self_ is None or fn.self_.cls.decl.name not in WATCHED:
             return ""
         kind, name, of = fn.self_.cls.decl.name, fn.name, made_at(fn.self_)
+        if kind == _SEQUENCE and not inside(m):
+            sequences.used(m, fn.self_, name, span)
     elif isinstance(fn, Extern):
         found = _OBJECT.match(fn.what)
         if found is None or found[1] not in WATCHED or not found[3]:

@@ -123,12 +123,13 @@ def _typed_range(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 
 @function("make_coord_iterator")
 def _coordinates(c: Call) -> Value:
-    """An iterator over the coordinates of a shape, the last argument (cute/int_tuple.hpp).
+    """An iterator over the coordinates of a shape, the last argument, from one of them on (cute/int_tuple.hpp).
 
     In a run pass by pass it is the number that it points to, where the shape is one number.
     """
-    if c.m.dialect.replaying is not None and isinstance(c.args[-1], (int, Dyn)) and len(c.args) < 2:
-        return Scalar(0, "int")
+    begin = c.args[0] if len(c.args) > 1 else 0
+    if c.m.dialect.replaying is not None and all(isinstance(n, (int, Dyn)) for n in (begin, c.args[-1])):
+        return Scalar(begin, "int")
     return Extern("coordinates", c.span, ExternType(COORDINATES, (ValueType(c.args[-1]),)))
 
 
