@@ -102,3 +102,5 @@ def compare(expr: Expr, values: dict[str, int]) -> None:
         if atom.kind == "opaque" and atom.label in _RELATIONS:
             left, right = (a.evaluate(values) for a in atom.args)
             values[str(atom)] = int(_RELATIONS[atom.label](left, right))
+        elif atom.kind == "opaque" and atom.label == "unsigned":  # a number that programs mean not to wrap
+            values[str(atom)] = atom.args[0].evaluate(values)

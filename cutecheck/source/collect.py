@@ -11,7 +11,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.kinds import kind_by_name
-from cutecheck.source.eval.record.running import of_kernels
+from cutecheck.source.eval.record.library import of_kernels
 from cutecheck.source.eval.record.variants import of_both
 from cutecheck.source.namesakes import Renaming, aside
 

@@ -107,7 +107,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         synchronises(m, called, [*(groups or ()), *args, *named], span)
         replay = m.recorder.acts()
         if replay is not None and isinstance(fn, FuncSet):
-            replay.goes_into([e.decl.span.path for e in fn.entries if e.decl.body is not None], span)
+            bodies = [e.decl for e in fn.entries if e.decl.body is not None]
+            replay.goes_into([d.span.path for d in bodies], span, all(not d.body.get().body for d in bodies))
     if isinstance(called, str) and _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     if isinstance(called, str) and _frees_tensor_memory(called, fn):

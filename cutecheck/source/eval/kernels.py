@@ -20,7 +20,7 @@ from cutecheck.source.eval.one_run import apart
 from cutecheck.source.eval.outputs import numbers, outputs
 from cutecheck.source.eval.overloads import bind
 from cutecheck.source.eval.ranking import best_of
-from cutecheck.source.eval.record.running import of_library
+from cutecheck.source.eval.record.library import in_library
 from cutecheck.source.eval.reruns import replay
 from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.specialised import arguments, specialised
@@ -215,7 +215,8 @@ def _launch_operator(
 
 def _replay_operator(m: Machine, method: FuncSet, args: list[Value], symbol: str, span: Span) -> None:
     """Run such a kernel pass by pass, where some of what it copies or multiplies is not CUTLASS's own."""
-    if all(of_library(e.span) for e in m.recorder.events.values() if e.kernel == symbol):
+    asked = m.recorder.asked
+    if all(in_library(e.span.path, asked) for e in m.recorder.events.values() if e.kernel == symbol):
         return
     found = [c for c in (bind(m, entry, method, args, {}) for entry in method.entries) if c is not None]
     best = best_of(found) if found else None

@@ -34,8 +34,11 @@ _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
-_MOST_ROLES = 12  # that do something
-_MOST_RUN = 24  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
+_MOST_ROLES, _MOST_OF_CPP = 12, 24  # that do something; threads of CUTLASS's pipelines tell other blocks, each its own
+_MOST_RUN, _MOST_RUN_OF_CPP = (
+    24,
+    40,
+)  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
@@ -311,7 +314,8 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
 def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
-    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES and team.in_vain < _MOST_IN_VAIN:
+    runs, busy = (_MOST_RUN, _MOST_ROLES) if start.by_source else (_MOST_RUN_OF_CPP, _MOST_OF_CPP)
+    while left and len(team.found) < runs and team.busy() < busy and team.in_vain < _MOST_IN_VAIN:
         running = team.run(m, start, left[0])
         tried = several_tiles(running) if asks else []
         if tried:

@@ -7,6 +7,7 @@ import re
 from cutecheck.facts import NOT_WALKED, Span
 from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
 from cutecheck.model.expr import Expr, const, mul
+from cutecheck.source.eval.record.library import of_collectives
 from cutecheck.source.eval.record.running import WARP, Running, of_thread
 from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
@@ -31,7 +32,7 @@ _DSL_LETS_GO = re.compile(
 # what has a barrier or wait in its name and holds back no other thread of the block
 _LETS_GO = re.compile(
     r"^(?:__shfl|shfl|elect|canonical|init|fence|synclog|cp_async|warpgroup_|stream_|set_barrier|__syncwarp|griddep"
-    r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$"
+    r"|launch_dep|wait_on_dep|prefetch|cluster_arrive|block_rank|tma_store_fence|tma_desc|umma_arrive|producer_tail|load_tail)|alloc|free$|_needed$"
 )
 ORDERS = "warpgroup_arrive"  # what a thread did with its registers before the WGMMAs that use them
 _COPIES = ("cp_async_fence", "cp_async_commit_group", "cp_async_wait", "cp_async_wait_group")
@@ -65,9 +66,12 @@ class Holding(Running):
         if self.thread is not None:
             self.add(Step("call", span, "", FENCE))
 
-    def goes_into(self, bodies: list[str], span: Span) -> None:
-        """A function of the program's own, in these files: what its body does is known by its steps."""
-        if bodies and not any(self._of_library(path) for path in bodies):
+    def goes_into(self, bodies: list[str], span: Span, empty: bool) -> None:
+        """A function of the program's, in these files, or of a collective: what its body does is known by its steps.
+
+        Or one that does nothing (``empty``).
+        """
+        if bodies and (empty or not any(self._of_library(path) and not of_collectives(path) for path in bodies)):
             self.known.add(span)
 
     def named(self, way: str, arguments: tuple[Value, ...], span: Span, where: str) -> None:
@@ -268,6 +272,8 @@ class Holding(Running):
             self.kinds[of] = name
             self._made(of, span, where, dict(keywords))
         elif self.kinds.get(of, _PLAIN) != _PLAIN and (self.kinds[of] != _THREADS or self.by_source):
+            if name in _PIPELINED and not all(self.under):
+                self.end()  # nothing that comes before is in doubt
             self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
         by_threads = self.kinds.get(of) == _THREADS and not self.by_source
         if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":

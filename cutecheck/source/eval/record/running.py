@@ -19,18 +19,20 @@ from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.swizzle import offset_value
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.in_clusters import tells_blocks_apart
+from cutecheck.source.eval.record.library import asks_scheduler, in_library, of_kernels
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
 from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, Rounds
 from cutecheck.source.eval.record.tma_tiles import walk_of
 from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
-from cutecheck.source.eval.values import Pointer, Scalar, Value
+from cutecheck.source.eval.values import Extern, Pointer, Scalar, Shared, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
-    from cutecheck.source.eval.scope import Frame
+    from cutecheck.source.eval.scope import Env, Frame
 
 FLAG = Domain(values=(0, 1))  # of what is true or false
 AT_LEAST = 768  # of a run-time number: some tiles of a matrix, a multiple of most of their extents
@@ -43,9 +45,9 @@ PASSES = 26  # of one loop; its later ones are as those before
 MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
 FEW = 3  # of one that had no end for another thread
 _NUMBER = re.compile(r"#(\d+)")
-_OF_LIBRARY = re.compile(r"(?:^|/)(?:include/)?(?:cute|cutlass)/")  # whose steps are known as a whole
 
-_KERNELS = re.compile(r"(?:^|/)cutlass/\w+/kernel/")  # CUTLASS's own, in which collectives of the program's run
+_OF_COORD = re.compile(r"\*\w*Coord\.idx\b")  # what hosts of CUTLASS's multiply with: blocks of a cluster, batches
+_COMPARED = re.compile(r"([A-Za-z_]\w*(?:\.\w+)+) ([=!]=) \.\.\.$")
 
 
 class ReplayOver(Exception):
@@ -255,15 +257,37 @@ class Running:
         """Whether a loop is run: something happens in it, or it is one of a pipeline's."""
         return self.caller is not None or id(node) in self.machine.recorder.eventful
 
-    def by_tiles(self, loop: Span) -> bool:
-        """A loop of a kernel of CUTLASS's own, not known to end: through its block's tiles, as all roles have it.
+    def by_tiles(self, loop: ir.Loop, env: Env) -> bool:
+        """A loop of a kernel of CUTLASS's own, or that asks the tile of its scheduler, not known to end.
 
-        How many there are a scheduler says, by what the host has worked out; one is enough to see what is done to it.
+        It goes through the block's tiles, as all roles have it. How many there are the scheduler says, by what the host
+        has worked out; one is enough to see what is done to it.
         """
-        return self.thread is not None and not self.by_source and of_kernels(loop)
+        if self.thread is None or self.by_source:
+            return False
+        return of_kernels(loop.span) or asks_scheduler(loop.cond, env)
+
+    def is_zero(self, left: Value, right: Value) -> bool:
+        """Whether a number that is not followed, of all threads, is compared with 0.0: it is, as ``beta`` may be."""
+        known, other = (left, right) if isinstance(right, Shared) else (right, left)
+        zero = isinstance(known, Scalar) and isinstance(known.value, float) and known.value == 0
+        return zero and self.thread is not None and isinstance(other, Shared) and other.value is None
+
+    def another(self, asked: Value, text: str) -> bool | None:
+        """Whether a parameter of the kernel's, of which nothing is known, is the constant that it is compared with.
+
+        It is another one for all threads, as one of two ways in which a scheduler may order its tiles. Not where it is
+        compared with several: it may be one of two.
+        """
+        found = _COMPARED.match(asked.what) if isinstance(asked, Extern) else None
+        if found is None or self.thread is None or self.by_source:
+            return None
+        constant = re.split(r"[=!]=", text)[-1].rpartition("::")[2].strip()
+        known = self.machine.recorder.compared.setdefault(found[1], constant)
+        return found[2] == "!=" if known == constant else None
 
     def _of_library(self, path: str) -> bool:
-        return not self.by_source and _OF_LIBRARY.search(path) is not None
+        return not self.by_source and in_library(path, self.machine.recorder.asked)
 
     def end(self) -> NoReturn:
         raise ReplayOver
@@ -360,19 +384,11 @@ def _given(v: Var, least: int) -> int:
     """A value for a run-time number: the least multiple of what divides it that is large enough, if it may be."""
     if v.domain.values:
         return max(v.domain.values)
+    if _OF_COORD.match(v.name):
+        return 1
     step = max(1, v.domain.divisor())
     value = -(-least // step) * step
     lo, hi = v.domain.bounds()
     if hi is not None and value > hi:
         value = hi // step * step
     return lo if lo is not None and value < lo else value
-
-
-def of_library(span: Span) -> bool:
-    """Whether this stands in a header of CuTe or CUTLASS."""
-    return _OF_LIBRARY.search(span.path) is not None
-
-
-def of_kernels(span: Span) -> bool:
-    """Whether code is that of a kernel of CUTLASS's own, around collectives that may be a program's."""
-    return _KERNELS.search(span.path) is not None

@@ -62,6 +62,8 @@ class RecorderState(Describing):
     def __init__(self, arch: str, source: Callable[[str], list[str]]) -> None:
         super().__init__(source)
         self.arch = arch
+        self.asked: frozenset[str] = frozenset()  # files that are reported on
+        self.compared: dict[str, str] = {}  # unknown parameters with what runs pass by pass compare them with
         self.frame: Frame | None = None
         self.call: ir.Call | None = None
         self.sites: dict[tuple[Any, ...], Site] = {}

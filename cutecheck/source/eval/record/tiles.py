@@ -18,7 +18,7 @@ from cutecheck.source.eval.record.passing import Passing
 from cutecheck.source.eval.record.regions import by_hardware, may_overlap, tensor_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
-from cutecheck.source.eval.record.running import MORE_PASSES, of_library
+from cutecheck.source.eval.record.running import MORE_PASSES
 from cutecheck.source.eval.values import Pointer, Value
 
 if TYPE_CHECKING:
@@ -196,9 +196,9 @@ class TileWalk(Replaying):
             if buffer in self.parts and not self.parts[buffer].isdisjoint(self._elements(fact) or self.parts[buffer]):
                 return
             self.set.add(buffer)
-            if self.follows and not of_library(span):
+            if self.follows and not self._of_library(span.path):
                 self.add(Step("unwritten", span, where, how, None, (Place(fact.name, fact.span, "rmem", buffer, 0),)))
-        elif fact.space == "smem" and buffer and not of_library(span):
+        elif fact.space == "smem" and buffer and not self._of_library(span.path):
             place = self._where(fact)
             read = Step("unwritten", span, where, "", None, (place,), caller=self.around)
             self.loads.setdefault((buffer, place.root), read)

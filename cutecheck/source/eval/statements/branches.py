@@ -43,6 +43,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     shared_elements.reads(m, node.cond, inner)
     cond, known = own_elements.decided(m, node, inner)
     m.tested[id(node)] = cond
+    if known is None and replay is not None and node.other is not None:
+        known = replay.another(cond, m.recorder.text(node.cond))
     if replay is not None and decided is not None and known is False:
         replay.slices.decided, replay.slices.of_blocks = decided  # a block that goes on decides nothing by it
     if known is not None:

@@ -64,7 +64,7 @@ def _one_by_one(
                 if node.step is not None:
                     m.run(node.step, env)
                 continue
-            if known is None and come is None and replay is not None and replay.by_tiles(node.span):
+            if known is None and come is None and replay is not None and replay.by_tiles(node, env):
                 known = _ == 0
             if known is None and come is None:
                 m.journal.undo(mark)
