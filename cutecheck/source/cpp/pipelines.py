@@ -10,14 +10,13 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
-from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, as_expr
-from cutecheck.source.cpp import sequences
+from cutecheck.source.cpp import sequences, tokens
 from cutecheck.source.eval import classes, ir
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
@@ -194,44 +193,23 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
             if same or m.recorder.replaying is None:  # a run pass by pass goes on with what the state then is
                 _note(m, "advance" if same else "escapes", of, span)
         return ""
+    told: list[tuple[str, object]]
     tries = _TRIES.match(name)
     kept = args[0] if args and isinstance(args[0], Object) else None
     if m.recorder.replaying is not None and kept is not None:
         m.recorder.replaying.state = kept.fields.get("index_"), kept.fields.get("phase_")
     if tries is not None:
         function = m.recorder.frame.function if m.recorder.frame is not None else None
-        asked = isinstance(function, ir.Function) and any(_holds(c, span) for c in _conditions_of_loops(function))
-        _note(m, f"{tries[1]}_try", of, span, [("asked", asked or None)])
+        asked = isinstance(function, ir.Function) and tokens.is_asked_by_a_loop(function, span)
+        told = [("asked", asked or None), ("handed on", tokens.is_handed_on(m, function, span) or None)]
+        _note(m, f"{tries[1]}_try", of, span, told)
     elif name in _STEPS:
         state = made_at(args[0]) if args else ""
-        told: list[tuple[str, object]] = [("state", state or None), ("index", _index(args[0]) if args else None)]
+        told = [("state", state or None), ("index", _index(args[0]) if args else None)]
         if name == "producer_commit" and len(args) > 1 and not isinstance(args[1], Scalar):
             told.append(("after", "cp.async"))  # what arrives there once the thread's copies are done
         _note(m, name, of, span, told)
     return of if name == "producer_get_barrier" else ""
-
-
-@once
-def _conditions_of_loops(fn: ir.Function) -> tuple[Span, ...]:
-    """What loops of a function ask before each pass."""
-    found: list[Span] = []
-    stack: list[Any] = [fn.body.get()] if fn.body is not None else []
-    while stack:
-        at = stack.pop()
-        if isinstance(at, ir.Loop) and at.cond is not None:
-            found.append(at.cond.span)
-        if isinstance(at, ir.Lazy):
-            stack.append(at.get())
-        elif isinstance(at, (tuple, list)):
-            stack += at
-        elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
-            stack += [getattr(at, f) for f in at.__dataclass_fields__ if f not in ("span", "full_span")]
-    return tuple(found)
-
-
-def _holds(outer: Span, inner: Span) -> bool:
-    begin, end = (outer.line, outer.column), (outer.end_line, outer.end_column)
-    return outer.path == inner.path and begin <= (inner.line, inner.column) < end
 
 
 def _index(state: Value) -> str | None:

@@ -8,6 +8,7 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts.replayed import Replay
 
 DATA = Path(__file__).parents[1] / "data"
 KERNEL = (DATA / "mainloops" / "cpp_pipeline.cu").read_text()
@@ -88,6 +89,11 @@ EDITS = (
 READ = "    cutlass::PipelineState<kStages> read;\n"
 
 
+def settings(folder: Path) -> Settings:
+    include = (str(folder / "include"), str(DATA / "pipelines"))
+    return Settings(cache=False, arch=("sm_90a",), include=include, ignore=("CUT104",))
+
+
 def codes(folder: Path, scheduler: str, *edits: tuple[str, str]) -> str:
     text = KERNEL
     for old, new in (*EDITS, *edits):
@@ -98,9 +104,7 @@ def codes(folder: Path, scheduler: str, *edits: tuple[str, str]) -> str:
     header.write_text(TILES)
     text = text.replace("SCHEDULER", f"cutlass::gemm::kernel::{scheduler}").replace("SHORT", scheduler)
     (folder / "kernel.cu").write_text(text)
-    include = (str(folder / "include"), str(DATA / "pipelines"))
-    settings = Settings(cache=False, arch=("sm_90a",), include=include, ignore=("CUT104",))
-    made = check(inputs([str(folder / "kernel.cu")]), settings)
+    made = check(inputs([str(folder / "kernel.cu")]), settings(folder))
     assert not made.failures and not made.errors
     return " ".join(sorted({f.code for f in made.findings}))
 
@@ -162,3 +166,15 @@ def test_a_parameter_that_is_compared_with_two_constants_may_be_one_of_them(
     asks = f"    if (given.order == cutlass::gemm::kernel::Order::{second}) {{\n"
     skips = f"{READ}{asks}      read.advance(0);\n    }} else {{\n      ++read;\n    }}\n"
     assert codes(tmp_path, "Tiles", (READ, skips)) == expected
+
+
+@pytest.mark.parametrize(("waits", "expected"), [("      pipe.consumer_wait(read, token);\n", True), ("", False)])
+def test_a_try_whose_token_no_condition_asks_is_no_wait(waits: str, expected: bool, tmp_path: Path) -> None:
+    tries = "      auto token = pipe.consumer_try_wait(read);\n"
+    codes(tmp_path, "Tiles", ("      pipe.consumer_wait(read);\n", tries + waits))
+    made = check(inputs([str(tmp_path / "kernel.cu")]), settings(tmp_path))
+    (run,) = [c.arguments[0] for c in made.facts.calls if c.function == "replay"]
+    assert isinstance(run, Replay)
+    consumers = [t.steps for t in run.threads if t.number >= 128]
+    assert consumers
+    assert all(any(s.function == "wait" for s in steps) == expected for steps in consumers)
