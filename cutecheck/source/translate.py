@@ -164,7 +164,8 @@ class Translator:
     def _roots(self, job: Job, program: Program, relevance: Relevance, launches: Launches) -> Roots:
         tracing = self.tracing
         recorder = (Recorder if tracing is None else TracingRecorder)(job.arch, self.tree.lines)
-        recorder.asked = self.reported
+        if not self.limits.twins:  # of a whole library none of its kernels is run for what may have been edited
+            recorder.asked = self.reported
         budget = Budget(self.limits, recorder.progress)
         history = History(launches)
         history.handing = job.handing

@@ -35,10 +35,7 @@ _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_ROLES, _MOST_OF_CPP = 12, 24  # that do something; threads of CUTLASS's pipelines tell other blocks, each its own
-_MOST_RUN, _MOST_RUN_OF_CPP = (
-    24,
-    40,
-)  # the idle ones, too: of CUTLASS's producer warpgroups each warp has a role of its own
+_MOST_RUN, _MOST_RUN_OF_CPP = 24, 40  # the idle ones, too: each warp of a CUTLASS producer warpgroup is a role
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
