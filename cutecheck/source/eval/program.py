@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval import ir
@@ -66,7 +67,7 @@ class Program:
         if at is None:
             self.outside.add(fn, scope, unit)
         else:
-            at.add(fn.name, Entry(fn, at.env, unit))
+            at.add(fn.name, Entry(replace(fn, owner=None), at.env, unit))  # as if it stood there
 
     def entries(self, scope: Scope | None = None) -> Iterator[Entry]:
         scope = scope or self.root

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
@@ -11,7 +12,8 @@ from cutecheck.model import expr as ex
 from cutecheck.model.constants import is_foreign, truth_constant
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn, Sym, as_expr
-from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
+from cutecheck.model.swizzle import apply_swizzle, downcast_swizzle, upcast_swizzle
 from cutecheck.source.eval import (
     conversions,
     foreign,
@@ -55,6 +57,8 @@ from cutecheck.source.eval.values import (
     TensorVal,
     Value,
 )
+
+_BYTE = 8  # bits
 
 
 @handles(ir.Unary)
@@ -188,11 +192,14 @@ def _swizzles_elements(layout: ComposedLayout, tensor: TensorVal) -> bool:
 
 
 def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env) -> Value | None:
-    """``&tensor(i, j)`` of a tensor whose pointer is not swizzled: the pointer to that element."""
+    """``&tensor(i, j)``: the pointer to that element."""
     layout = tensor.layout
     if tensor.pointer is None or not isinstance(layout, (Layout, ComposedLayout)) or tensor.dtype is None:
         return None
-    if isinstance(layout, ComposedLayout) and not _swizzles_elements(layout, tensor):
+    swizzle = _of_addresses(layout, tensor) if isinstance(layout, ComposedLayout) else None
+    if swizzle is not None:
+        layout = cast(Layout, cast(ComposedLayout, layout).b)
+    elif isinstance(layout, ComposedLayout) and not _swizzles_elements(layout, tensor):
         return None
     given = [a.value if isinstance(a, ir.Arg) else a for a in node.args]
     if not all((isinstance(a, ir.Construct) and not a.args) or predicates.asks(m, a, env) for a in given):
@@ -205,7 +212,23 @@ def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env
     by = intrinsics.guarded(m, "tensor", node.span, lambda: alg.apply_layout(layout, at))
     if not isinstance(start, Pointer) or not isinstance(by, (int, Dyn, Sym)):
         return None
-    return intrinsics.advance(m, replace(start, type=ScalarType(tensor.dtype)), m.dialect.from_model(by), node.span)
+    start = replace(start, type=ScalarType(tensor.dtype))
+    if swizzle is not None:
+        if not isinstance(start.offset, (int, Dyn, Sym)):
+            return None
+        return replace(start, offset=apply_swizzle(swizzle, start.offset + by), swizzle=None)
+    return intrinsics.advance(m, start, m.dialect.from_model(by), node.span)
+
+
+def _of_addresses(layout: ComposedLayout, tensor: TensorVal) -> Swizzle | None:
+    """The swizzle of addresses that a tensor's pointer has, of elements: where its buffer starts it is the identity."""
+    by, flag = layout.a, layout.offset
+    if not isinstance(by, Swizzle) or not isinstance(flag, SmemPtrFlag) or not isinstance(layout.b, Layout):
+        return None
+    bits = int(tensor.dtype.bits) if tensor.dtype is not None and tensor.dtype.bits else 0
+    if not bits or bits & (bits - 1):
+        return None
+    return upcast_swizzle(by, bits // _BYTE) if bits >= _BYTE else downcast_swizzle(by, _BYTE // bits)
 
 
 @handles(ir.Binary)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from cutecheck.facts import TensorFact, Unknown
+from cutecheck.facts import TensorFact
 from cutecheck.facts.replayed import Place
 from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import cosize, get, rank, size
@@ -49,7 +49,10 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
         return _OPEN, None
     if length - (extent - 1) * step > step:
         return whole, whole  # parts of one tile
-    if not fact.dtype.bits or _goes_on(fact, step * int(bits) // int(fact.dtype.bits)):
+    stage = step * int(bits) // int(fact.dtype.bits) if fact.dtype.bits else 0
+    if stage and (stage, extent) in _modes(fact):
+        return whole, whole  # all of them: the blocks along K of an operand without stages
+    if not stage or _goes_on(fact, stage):
         return _OPEN, None  # a copy of several stages
     first = begin + (offset - begin // int(bits)) // step * step * int(bits)
     return whole, (first, first + (length - (extent - 1) * step) * int(bits))
@@ -99,15 +102,18 @@ def _interval(place: Place, same: bool) -> tuple[int, int] | None:
 
 def _goes_on(fact: TensorFact, stage: int) -> bool:
     """Whether an operand has elements that are a whole stage apart."""
-    if isinstance(fact.layout, Unknown):
-        return True
     inner = fact.layout.b if isinstance(fact.layout, ComposedLayout) else fact.layout
     if not isinstance(inner, Layout):
         return True
-    extents, strides = (it.flatten_to_tuple(x) for x in (inner.shape, inner.stride))
-    return any(
-        n != 1 and isinstance(d, int) and d > 0 and d % stage == 0 for n, d in zip(extents, strides, strict=True)
-    )
+    return any(n != 1 and isinstance(d, int) and d > 0 and d % stage == 0 for d, n in _modes(fact))
+
+
+def _modes(fact: TensorFact) -> list[tuple[object, object]]:
+    """Strides and extents of an operand's modes."""
+    inner = fact.layout.b if isinstance(fact.layout, ComposedLayout) else fact.layout
+    if not isinstance(inner, Layout):
+        return []
+    return [*zip(*(it.flatten_to_tuple(x) for x in (inner.stride, inner.shape)), strict=True)]
 
 
 def is_asynchronous(tiled: object) -> bool:
