@@ -8,6 +8,7 @@ from functools import lru_cache
 from math import prod
 
 from cutecheck.model.expr import Expr, Op, const, sub
+from cutecheck.model.identity import once
 from cutecheck.records import record
 
 Block = tuple[int, int, int]  # threads along x, y and z
@@ -16,6 +17,7 @@ _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "both": lambda a, b: bool(a) and bool(b), "either": lambda a, b: bool(a) or bool(b),
 }  # fmt: skip
 _MOST = 1 << 17  # places of all threads together
+_UNSIGNED = "unsigned"
 
 
 @record(frozen=True, slots=True)
@@ -96,11 +98,29 @@ def owners(touch: Touch, unit: int) -> dict[int, frozenset[int]] | None:
 
 def compare(expr: Expr, values: dict[str, int]) -> None:
     """Values of the comparisons in an expression, by their text, as :meth:`Expr.evaluate` looks them up."""
-    for atom in {a for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)}:
-        for argument in atom.args:
-            compare(argument, values)
-        if atom.kind == "opaque" and atom.label in _RELATIONS:
-            left, right = (a.evaluate(values) for a in atom.args)
-            values[str(atom)] = int(_RELATIONS[atom.label](left, right))
-        elif atom.kind == "opaque" and atom.label == "unsigned":  # a number that programs mean not to wrap
-            values[str(atom)] = atom.args[0].evaluate(values)
+    for atom in _comparisons(expr):
+        given = [a.evaluate(values) for a in atom.args]
+        if atom.label == _UNSIGNED:  # a number that programs mean not to wrap
+            values[str(atom)] = given[0]
+        else:
+            values[str(atom)] = int(_RELATIONS[atom.label](*given))
+
+
+@once
+def _comparisons(expr: Expr) -> tuple[Op, ...]:
+    """Those in an expression, inner ones first. What is in it several times, as in digits of digits, is visited once."""
+    found: list[Op] = []
+    seen: set[Op] = set()
+    stack = [(a, False) for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)]
+    while stack:
+        atom, done = stack.pop()
+        if done:
+            found.append(atom)
+        elif atom not in seen:
+            seen.add(atom)
+            if atom.kind == "opaque" and atom.label in (*_RELATIONS, _UNSIGNED):
+                stack.append((atom, True))
+            stack += [
+                (a, False) for given in atom.args for monomial, _ in given.terms for a in monomial if isinstance(a, Op)
+            ]
+    return tuple(found)

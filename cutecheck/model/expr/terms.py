@@ -95,6 +95,9 @@ def _sweep() -> None:
     _sweep_at[0] = max(1 << 16, 2 * len(_VARIABLES))
 
 
+_LONG = 200  # names and numbers of an expression, from which on its operations are evaluated once each
+
+
 @record(frozen=True, slots=True)
 class Op:
     """A non-polynomial operation; ``opaque`` stands for a named function of its arguments."""
@@ -210,6 +213,8 @@ class Expr:
 
     def evaluate(self, values: Mapping[str, int]) -> int:
         """The value under an assignment of every variable; KeyError when one is missing."""
+        if self.length > _LONG:
+            return _evaluate_shared(self, values, {})
         total = 0
         for monomial, factor in self.terms:
             for atom in monomial:
@@ -274,6 +279,28 @@ CONCRETE: dict[str, Callable[..., int]] = {
     "shr": lambda a, b: a >> b,
     "abs": abs,
 }
+
+
+def _evaluate_shared(expr: Expr, values: Mapping[str, int], known: dict[int, int]) -> int:
+    """The value of an expression in which the same operations may occur over and over: digits of digits of an index.
+
+    ``known``: of operations that have been evaluated, by their identity.
+    """
+    total = 0
+    for monomial, factor in expr.terms:
+        for atom in monomial:
+            if type(atom) is Var:
+                factor *= values[atom.name]
+            elif atom.kind == "opaque":  # type: ignore[union-attr]
+                factor *= values[str(atom)]
+            else:
+                value = known.get(id(atom))
+                if value is None:
+                    given = [_evaluate_shared(a, values, known) for a in atom.args]  # type: ignore[union-attr]
+                    value = known[id(atom)] = CONCRETE[atom.kind](*given)  # type: ignore[union-attr]
+                factor *= value
+        total += factor
+    return total
 
 
 def _evaluate_op(op: Op, values: Mapping[str, int]) -> int:
