@@ -14,6 +14,8 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.pressure import FILE, accumulators
 from cutecheck.rules.derive.targets import atom_of_event
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.whole_warpgroups import left_out
 
 ALLOCATES = ("warpgroup_reg_alloc", "setmaxregister_increase")
@@ -49,6 +51,9 @@ _EXAMPLE = """
         void run(float* out) { product<<<1, 384>>>(out); }
         """
 
+# each warpgroup multiplies for itself
+_ALONE = _EXAMPLE.replace("Shape<_2, _1, _1>", "Shape<_1, _1, _1>").replace("threadIdx.x - 128", "threadIdx.x & 127")
+
 
 class RegisterCounts(Rule):
     """Warpgroups ask for more registers than the block has, or for a number that the instruction does not take.
@@ -75,8 +80,8 @@ class RegisterCounts(Rule):
         cutlass::arch::warpgroup_reg_alloc<240>();
 
     Assumptions
-        Branches of one condition are of different warpgroups; a branch in which an MMA of 256 threads is issued has
-        two. The kernel starts with as many registers a thread as its ``__launch_bounds__`` allow in one block.
+        Branches of one condition are of different warpgroups: as many as its threads are, where the condition is on
+        the thread's index alone; else a branch in which an MMA of 256 threads is issued has two. The kernel starts with as many registers a thread as its ``__launch_bounds__`` allow in one block.
 
     Fix
         Give back more in the producer, or ask for less: 40 and 232, or 24 and 240, for three warpgroups.
@@ -92,8 +97,8 @@ class RegisterCounts(Rule):
     confidence = "proved"
     unasked = "The table of public trees was counted before this rule was there."
     arch = ("sm_90a",)
-    valid = (_EXAMPLE % (40, 232), _EXAMPLE % (24, 240))
-    invalid = (_EXAMPLE % (56, 240), _EXAMPLE % (40, 236), _EXAMPLE % (24, 56))
+    valid = (_EXAMPLE % (40, 232), _EXAMPLE % (24, 240), _ALONE % (24, 240))
+    invalid = (_EXAMPLE % (56, 240), _EXAMPLE % (40, 236), _EXAMPLE % (24, 56), _ALONE % (32, 248))
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         count = asked(call)
@@ -134,7 +139,7 @@ class RegisterCounts(Rule):
             return
         if not all(_apart(a, b) for i, a in enumerate(calls) for b in calls[:i]):
             return
-        counts = [(cast("int", asked(c)), _warpgroups(c, context)) for c in calls]
+        counts = [(cast("int", asked(c)), _warpgroups(c, groups, context)) for c in calls]
         others = groups - sum(n for _, n in counts)
         if others < 0:
             return
@@ -213,8 +218,12 @@ def _block(call: Call, context: Context) -> int | None:
     return None if not threads or threads % _WARPGROUP else threads
 
 
-def _warpgroups(call: Call, context: Context) -> int:
-    """Of how many warpgroups it certainly is: those of the WGMMAs that come after it under its conditions."""
+def _warpgroups(call: Call, groups: int, context: Context) -> int:
+    """Of how many of the block's warpgroups it certainly is: of those whose threads its conditions let through, where
+    they say so, else those of the WGMMAs that come after it under its conditions."""
+    exact = passing(inner(call.guards), groups * _WARPGROUP)
+    if exact:
+        return -(-exact // _WARPGROUP)
     found = [1]
     for event in context.facts.events:
         atom = atom_of_event(event)

@@ -175,14 +175,26 @@ class Memory:
 
 
 def shared_rows(threads: tuple[Thread, ...]) -> set[Rows]:
-    """First operands of WGMMAs, in shared memory, that several warpgroups read all of: each has rows of the others."""
+    """First operands of WGMMAs, in shared memory, that have rows of other warpgroups: several read all of one, or the
+    only one that does has written nothing there and others have."""
     readers: dict[Rows, set[int]] = defaultdict(set)
+    writers: dict[str, list[tuple[tuple[int, int], int]]] = defaultdict(list)
     for t in threads:
+        team = t.number // (_WARP * _WARPS)
         for s in t.steps:
             if s.kind == "gemm" and s.function == "wgmma" and len(s.places) > 2 and s.places[-3].space == "smem":
                 rows = s.places[-3]
-                readers[s.span, rows.bits, rows.whole].add(t.number // (_WARP * _WARPS))
-    return {rows for rows, teams in readers.items() if len(teams) > 1}
+                readers[s.span, rows.bits, rows.whole].add(team)
+            elif s.kind == "copy" and len(s.places) > 1 and (within := _within(s.places[1])) is not None:
+                writers[within[0][0]].append((within[1], team))
+
+    def by_others(rows: Rows, own: set[int]) -> bool:
+        _, (lo, hi), whole = rows
+        bits = (lo, hi) if whole is None else (whole[1] + lo, whole[1] + hi)
+        teams = {team for at, team in writers.get(whole[0], ()) if _meet(at, bits)} if whole is not None else set()
+        return bool(teams) and teams.isdisjoint(own)
+
+    return {rows for rows, teams in readers.items() if len(teams) > 1 or by_others(rows, teams)}
 
 
 def _within(place: Place) -> tuple[_Identity, tuple[int, int]] | None:
