@@ -17,6 +17,7 @@ _RELATIONS: dict[str, Callable[[int, int], bool]] = {
     "both": lambda a, b: bool(a) and bool(b), "either": lambda a, b: bool(a) or bool(b),
 }  # fmt: skip
 _MOST = 1 << 17  # places of all threads together
+_LONGEST = 1 << 16  # names and numbers in a comparison, which is known by its text
 _UNSIGNED = "unsigned"
 
 
@@ -99,6 +100,8 @@ def owners(touch: Touch, unit: int) -> dict[int, frozenset[int]] | None:
 def compare(expr: Expr, values: dict[str, int]) -> None:
     """Values of the comparisons in an expression, by their text, as :meth:`Expr.evaluate` looks them up."""
     for atom in _comparisons(expr):
+        if atom.length > _LONGEST:
+            raise KeyError  # nobody spells it
         given = [a.evaluate(values) for a in atom.args]
         if atom.label == _UNSIGNED:  # a number that programs mean not to wrap
             values[str(atom)] = given[0]

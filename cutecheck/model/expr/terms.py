@@ -95,6 +95,7 @@ def _sweep() -> None:
     _sweep_at[0] = max(1 << 16, 2 * len(_VARIABLES))
 
 
+_LONGEST = 1 << 16  # of one that is known by its text
 _LONG = 200  # names and numbers of an expression, from which on its operations are evaluated once each
 
 
@@ -292,6 +293,8 @@ def _evaluate_shared(expr: Expr, values: Mapping[str, int], known: dict[int, int
             if type(atom) is Var:
                 factor *= values[atom.name]
             elif atom.kind == "opaque":  # type: ignore[union-attr]
+                if atom.length > _LONGEST:  # type: ignore[union-attr]
+                    raise KeyError  # nobody spells it
                 factor *= values[str(atom)]
             else:
                 value = known.get(id(atom))

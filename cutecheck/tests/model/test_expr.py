@@ -15,6 +15,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from cutecheck.cache.codec import decode, encode
+from cutecheck.facts.touch import compare
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import NATURAL, Domain, terms
 from cutecheck.model.expr.terms import OpKind, Var
@@ -162,3 +163,15 @@ def test_the_largest_value_of_bits_keeps_the_low_zeros() -> None:
     row, column = ex.op("div", t, ex.const(16)), ex.op("mod", t, ex.const(8))
     swizzled = ex.op("xor", ex.mul(ex.const(8), column), ex.mul(ex.const(64), row))
     assert ex.bounds(swizzled) == (0, 504) and max(swizzled.evaluate({"t": i}) for i in range(128)) == 504
+
+
+def test_what_an_expression_has_many_times_is_evaluated_once() -> None:
+    at, value = ex.var("t", Domain(0, 1 << 20)), 1_000_003
+    for _ in range(48):  # each of the index before, twice over
+        at = ex.op("xor", ex.op("div", at, ex.const(3)), ex.op("mod", at, ex.const(1 << 19)))
+        value = value // 3 ^ value % (1 << 19)
+    assert at.evaluate({"t": 1_000_003}) == value
+    compare(at, {})
+    for evaluated in (compare, ex.Expr.evaluate):
+        with pytest.raises(KeyError):
+            evaluated(ex.op("opaque", at, ex.const(value), label="eq"), {"t": 1_000_003})

@@ -70,9 +70,16 @@ LANES = {  # each lane brings a row of what one announces
     "&full[stage], smem + stage * 4096 + lane * 128, 256)",
 }  # fmt: skip
 BULK = {"LOAD(&map": "SM90_BULK_COPY_G2S::copy(out + i * 4096", "HINT ": "", "ROW": "8192"}
+SWIZZLED = {  # where a box begins is said by its first element
+    "alignas(128) half_t": "alignas(1024) half_t",
+    "Stages{}": "tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64, _2>{})",
+    "smem + stage * 4096": "&s(_0{}, _0{}, stage)",
+}
 RINGS: dict[str, tuple[dict[str, str], set[str]]] = {
     "right": (PLAIN, set()),
     "helped": (HELPED, set()),
+    "by_elements": (SWIZZLED | PLAIN, set()),
+    "by_an_element_of_the_first": (SWIZZLED | {"_0{}, stage)": "_0{}, 0)"} | PLAIN, {"CUT212", "CUT213"}),
     "bulk": (BULK, set()),
     "bulk_by_lanes": (LANES, set()),
     "bulk_of_other_size": (BULK | {"ROW": "4096"}, {"CUT805"}),

@@ -100,3 +100,14 @@ def test_specialisations_of_a_kernel_are_told_apart(tmp_path: Path) -> None:
     assert [e.enclosing for e in facts.events] == symbols
     assert [launch.kernel for launch in facts.launches if launch.kernel.startswith("k<")] == symbols
     assert [s.symbol for s in facts.sites] == [f"{symbol}::lay" for symbol in symbols]
+
+
+def test_a_specialisation_may_be_defined_by_a_qualified_name(tmp_path: Path) -> None:
+    text = """
+    namespace ops { template <int N> constexpr int rows() { return 16; } }
+    template <> constexpr int ops::rows<64>() { return 32; }
+    using Special = Layout<Int<ops::rows<64>()>>;
+    using Other = Layout<Int<ops::rows<48>()>>;
+    """
+    found = {s.symbol: str(s.value) for s in facts_of(tmp_path, text).sites}
+    assert (found["Special"], found["Other"]) == ("_32:_1", "_16:_1")
