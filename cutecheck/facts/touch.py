@@ -111,7 +111,7 @@ def compare(expr: Expr, values: dict[str, int]) -> None:
 
 @once
 def _comparisons(expr: Expr) -> tuple[Op, ...]:
-    """Those in an expression, inner ones first. What is in it several times, as in digits of digits, is visited once."""
+    """Those in an expression, inner ones first; what is in it many times, as in digits of digits, is visited once."""
     found: list[Op] = []
     seen: set[Op] = set()
     stack = [(a, False) for monomial, _ in expr.terms for a in monomial if isinstance(a, Op)]

@@ -11,11 +11,11 @@ from cutecheck.model.ints import Condition, Dyn, Rel, Sym, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.pressure import FILE, accumulators
 from cutecheck.rules.derive.targets import atom_of_event
-from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.whole_warpgroups import left_out
 
 ALLOCATES = ("warpgroup_reg_alloc", "setmaxregister_increase")
@@ -81,7 +81,8 @@ class RegisterCounts(Rule):
 
     Assumptions
         Branches of one condition are of different warpgroups: as many as its threads are, where the condition is on
-        the thread's index alone; else a branch in which an MMA of 256 threads is issued has two. The kernel starts with as many registers a thread as its ``__launch_bounds__`` allow in one block.
+        the thread's index alone; else a branch in which an MMA of 256 threads is issued has two. The kernel starts
+        with as many registers a thread as its ``__launch_bounds__`` allow in one block.
 
     Fix
         Give back more in the producer, or ask for less: 40 and 232, or 24 and 240, for three warpgroups.

@@ -11,15 +11,15 @@ KERNEL = """#include <cute/tensor.hpp>
 #include <cutlass/arch/barrier.h>
 using namespace cute;
 using Mma = decltype(make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{}));
-using Tile = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+using Square = decltype(tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
 using Move = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, half_t>{},
     Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
 __global__ void __launch_bounds__(256) exchange(half_t const* x, float* out, int passes) {
   __shared__ alignas(1024) half_t p0[4096], p1[4096], b[4096];
   int const group = threadIdx.x / 128, thread = threadIdx.x % 128;
-  Tensor sP = make_tensor(make_smem_ptr(group == 0 ? p0 : p1), Tile{});
-  Tensor sOther = make_tensor(make_smem_ptr(group == 0 ? p1 : p0), Tile{});
-  Tensor sB = make_tensor(make_smem_ptr(b), Tile{});
+  Tensor sP = make_tensor(make_smem_ptr(group == 0 ? p0 : p1), Square{});
+  Tensor sOther = make_tensor(make_smem_ptr(group == 0 ? p1 : p0), Square{});
+  Tensor sB = make_tensor(make_smem_ptr(b), Square{});
   auto move = Move{}.get_slice(thread);
   auto thr = Mma{}.get_slice(thread);
   Tensor rA = thr.partition_fragment_A(sOther);

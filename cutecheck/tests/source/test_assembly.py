@@ -85,7 +85,7 @@ def test_the_parts_of_assembly() -> None:
     assert writes_memory(text)
     assert not writes_memory('asm("@p ld.b32 %0,\\n\\t [%1]; {mma.sync %0, {%1, %2};}\\n" : "=r"(x) : "l"(p))')
     assert not writes_memory('asm volatile("" ::: "memory")')
-    assert not writes_memory('asm("{ AGAIN: \\n\\t mbarrier.test_wait.parity.b64 P, [%0], %1; @P bra DONE; DONE: \\n\\t}")')
+    assert not writes_memory('asm("{ A: mbarrier.test_wait.parity.b64 P, [%0], %1; @P bra B; B: \\n\\t}")')
     assert writes_memory('asm("movl $3, (%0)" :: "r"(p))')
 
 
