@@ -283,6 +283,12 @@ def _run_counted(
             launches.came_to_nothing(kind)
 
 
+def _left(m: Machine, frame: Frame, fn: ir.Function) -> None:
+    """A function was left in the middle: what its kernel does after that nobody has seen."""
+    if frame.kernel:
+        m.recorder.synchronises(m, "budget", [], fn.span, NOT_WALKED)
+
+
 def run_function(
     m: Machine, entry: Entry, fn: ir.Function, env: Env, args: list[Value], kwargs: dict[str, Value], span: Span
 ) -> Value:
@@ -342,8 +348,11 @@ def run_function(
         leaks.gone(m, env)
     except BudgetExceeded as error:
         m.recorder.cut.setdefault(fn.full_span, str(error))
-        if frame.kernel:
-            m.recorder.synchronises(m, "budget", [], fn.span, NOT_WALKED)
+        _left(m, frame, fn)
+        raise
+    except Exception as error:
+        if type(error).__module__ == "builtins":  # an internal error, none of those that the evaluation goes on by
+            _left(m, frame, fn)
         raise
     finally:
         m.recorder.frame = before

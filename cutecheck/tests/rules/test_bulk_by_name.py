@@ -5,7 +5,9 @@ from pathlib import Path
 import pytest
 
 from cutecheck.config import Settings
-from cutecheck.engine.run import check, inputs
+from cutecheck.engine.run import check, extract_facts, inputs
+from cutecheck.facts import NOT_WALKED, Unknown
+from cutecheck.source.eval.expressions import operators
 
 HEAD = """#include <cute/tensor.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -183,3 +185,37 @@ def test_what_is_left_out(kernel: str, cases: dict[str, tuple[dict[str, str], se
     assert {name: {f.code for f in made.findings if f.enclosing == name} for name in cases} == {
         name: codes for name, (_, codes) in cases.items()
     }
+
+
+LEFT = """
+struct Storage { alignas(1024) half_t x[4096]; Full full; };
+template <class T> __device__ void bring(Storage& st, CUtensorMap const& map, T const& s) {
+  st.full.arrive_and_expect_tx(8192);
+  SM90_TMA_LOAD_2D::copy(&map, reinterpret_cast<uint64_t*>(&st.full), uint64_t(0), &s(_0{}, _0{}), 0, 0);
+}
+__global__ void __launch_bounds__(160) left(const __grid_constant__ CUtensorMap map, half_t* out) {
+  extern __shared__ __align__(1024) char raw[];
+  auto& st = *reinterpret_cast<Storage*>(raw);
+  Tensor s = make_tensor(make_smem_ptr(st.x), tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{}));
+  if (threadIdx.x == 0) st.full.init(1);
+  __syncthreads();
+  Tensor r = make_fragment_like(Move{}.get_slice(threadIdx.x).partition_S(s));
+  if (threadIdx.x < 128) copy(Move{}, Move{}.get_slice(threadIdx.x).partition_S(make_tensor(make_gmem_ptr(out), Square{})), r);
+  if (threadIdx.x == 128) bring(st, map, s);
+  if (threadIdx.x < 128) {
+    st.full.wait(0);
+    copy(Move{}, Move{}.get_slice(threadIdx.x).partition_S(s), r);
+  }
+}
+void go(CUtensorMap map, half_t* out) { left<<<1, 160, sizeof(Storage)>>>(map, out); }
+"""
+
+
+def test_what_a_kernel_does_behind_an_error_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "k.cu").write_text(HEAD + LEFT)
+    settings = Settings(cache=False, arch=("sm_90a",), jobs=1)
+    assert not check(inputs([str(tmp_path)]), settings).findings
+    monkeypatch.setattr(operators, "_of_tensor", lambda *_: 1 // 0)
+    facts = extract_facts([tmp_path], settings)
+    left = [c for c in facts.calls if c.kernel == "left" and isinstance(c.result, Unknown)]
+    assert "ZeroDivisionError" in facts.errors[0].message and NOT_WALKED in {c.result.reason for c in left}
