@@ -200,7 +200,8 @@ __global__ void __launch_bounds__(160) left(const __grid_constant__ CUtensorMap 
   if (threadIdx.x == 0) st.full.init(1);
   __syncthreads();
   Tensor r = make_fragment_like(Move{}.get_slice(threadIdx.x).partition_S(s));
-  if (threadIdx.x < 128) copy(Move{}, Move{}.get_slice(threadIdx.x).partition_S(make_tensor(make_gmem_ptr(out), Square{})), r);
+  Tensor g = make_tensor(make_gmem_ptr(out), Square{});
+  if (threadIdx.x < 128) copy(Move{}, Move{}.get_slice(threadIdx.x).partition_S(g), r);
   if (threadIdx.x == 128) bring(st, map, s);
   if (threadIdx.x < 128) {
     st.full.wait(0);
