@@ -7,8 +7,10 @@ from typing import Any
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
+from cutecheck.model.algebra import get, size
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr
+from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr, known_value
+from cutecheck.model.layout import Layout
 from cutecheck.source.eval import asked_flags, ir, places
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record import conditions
@@ -43,7 +45,12 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
     m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
-    asked_flags.assigned(m, tensor.pointer.buffer, node.span, _coordinate(m, target, env), bounds, complete)
+    given = _coordinate(m, target, env)
+    at = _counting(tensor, given)
+    left = {v.name for a, b in zip(given or (), at or (), strict=True) if a is not b for v in as_expr(a).variables()}
+    if any(v.name in left for b in bounds for n in (b.value, b.limit) for v in as_expr(n).variables()):
+        at = None  # one element for several that are computed
+    asked_flags.assigned(m, tensor.pointer.buffer, node.span, at, bounds, complete)
 
 
 def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
@@ -69,6 +76,19 @@ def _coordinate(m: Machine, element: ir.Call | ir.Index, env: Env) -> list[Int] 
     given = [a.value for a in element.args] if isinstance(element, ir.Call) else list(element.args)
     found = [_leaves(m, m.eval(node, env)) for node in given]
     return None if None in found else [x for part in found for x in part or ()]
+
+
+def _counting(tensor: TensorVal, coordinate: list[Int] | None, single: int = 1) -> list[Int] | None:
+    """A coordinate with 0 along modes that all have the same elements: of stride 0, as ``(_4,_2):(_1,_0)``.
+
+    ``single``: of modes of this extent what is given stays.
+    """
+    layout = tensor.layout
+    if coordinate is None or not isinstance(layout, Layout) or it.tuple_rank(layout.shape) != len(coordinate):
+        return coordinate
+    modes = [get(layout, i) for i in range(len(coordinate))]
+    same = [size(x) != single and all(known_value(d) == 0 for d in it.flatten_to_tuple(x.stride)) for x in modes]
+    return [0 if one else x for x, one in zip(coordinate, same, strict=True)]
 
 
 def _element(m: Machine, target: Any, tensor: TensorVal, env: Env) -> Int | None:
@@ -105,8 +125,10 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
     if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in ("elem_less", "elem_leq"):
         first, second = node.args[0].value, node.args[1].value
         return _compared(m, first, second, _ident(node.fn) == "elem_leq", env)
-    if (buffer := _flag(m, node, env)) is not None and isinstance(node, (ir.Call, ir.Index)):
-        return asked_flags.asked(m, buffer, _coordinate(m, node, env))
+    if (flags := _flag(m, node, env)) is not None and isinstance(node, (ir.Call, ir.Index)):
+        given = _coordinate(m, node, env)
+        known = asked_flags.asked(m, flags[1], _counting(flags[0], given))
+        return known if known[0] else asked_flags.asked(m, flags[1], _counting(flags[0], given, 0))
     if isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
         callee = node.fn if isinstance(node, ir.Call) else node.type
         if _ident(callee) in _CASTS:
@@ -144,8 +166,8 @@ def _number(e: Expr) -> Int:
     return Dyn(e) if e.constant is None else e.constant
 
 
-def _flag(m: Machine, node: ir.Expr, env: Env) -> str | None:
-    """The register tensor of bools of which ``pred(i, j)`` is an element."""
+def _flag(m: Machine, node: ir.Expr, env: Env) -> tuple[TensorVal, str] | None:
+    """The register tensor of bools of which ``pred(i, j)`` is an element, and its buffer."""
     base = node.fn if isinstance(node, ir.Call) else node.base if isinstance(node, ir.Index) else None
     args = [a.value for a in node.args] if isinstance(node, ir.Call) else list(getattr(node, "args", ()))
     if not isinstance(base, ir.Name) or base.targs is not None or not args or not all(map(changes_nothing, args)):
@@ -154,7 +176,7 @@ def _flag(m: Machine, node: ir.Expr, env: Env) -> str | None:
     tensor = None if at is None else places.whole(m, base, env)
     if not isinstance(tensor, TensorVal) or tensor.space != "rmem" or tensor.pointer is None:
         return None
-    return tensor.pointer.buffer if tensor.dtype is not None and tensor.dtype.name in _BOOL else None
+    return (tensor, tensor.pointer.buffer) if tensor.dtype is not None and tensor.dtype.name in _BOOL else None
 
 
 def _undecided(m: Machine, node: ir.Binary, env: Env) -> ir.Expr | None:

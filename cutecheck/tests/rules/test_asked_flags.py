@@ -64,6 +64,14 @@ ONE_ROW = """
     if (here(0)) copy(load, tAgA(_, i, _), tAsA(_, i, _));
   }
 """
+ALIKE = """
+  Tensor row = make_tensor<bool>(make_shape(rows, cols), Stride<_1, _0>{});
+  int left = m - m0;
+  for (int i = 0; i < rows; ++i) row(i, 0) = get<MODE>(tAcA(0, i, 0)) < left;
+  for (int a = 0; a < rows; ++a)
+    for (int b = 0; b < cols; ++b)
+      if (row(a, b) && k0 + get<1>(tAcA(0, a, b)) < k) copy(load, tAgA(_, a, b), tAsA(_, a, b));
+"""
 BY_VALUE = """
   auto each = make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
       Layout<Shape<_8, _16>, Stride<_16, _1>>{}, Layout<Shape<_1, _4>>{});
@@ -89,6 +97,8 @@ CASES = {
     "other_parts": (PRED.replace("COND", RIGHT.partition(" &&")[0] + " && lda > k") + ASKED, False),
     "rows_and_columns": (ROW.replace("LIMIT", "k"), False),
     "rows_and_columns_swapped": (ROW.replace("LIMIT", "m"), True),
+    "one_for_all_columns": (ALIKE.replace("MODE", "0"), False),
+    "one_for_all_columns_of_the_other_mode": (ALIKE.replace("MODE", "1"), True),
     "in_the_loop": (ONE_ROW.replace("LIMIT", "m"), True),  # columns are not asked for
     "set_at_two_places": (
         PRED.replace("COND", RIGHT.replace("< k", "< m")) + "  pred(0, 0) = lda > 0;\n" + ASKED,
