@@ -7,9 +7,10 @@ gave a value back, or might have raised an exception, is walked each time.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections import deque
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass, fields, is_dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import modules
@@ -31,6 +32,8 @@ _MOST = 2_000  # objects that are looked at for those that are given
 _SHARE = 50  # of the steps that may come to nothing: a call with more is worth leaving out
 _SYNTAX = "cutecheck.source.eval.ir"
 _LARGEST = 100_000  # values of a program that are looked at
+_Path: TypeAlias = "tuple[Hashable, ...]"  # of an object that is given, from the arguments on; empty for others
+_Written: TypeAlias = "tuple[_Path, Cell]"
 
 
 @dataclass(slots=True)
@@ -90,14 +93,17 @@ def unless_idle(
     """
     if m.recorder.rehearsal or m.recorder.open or m.recorder.in_kernel():
         return run()
-    known: dict[int, dict[Hashable, list[Cell]]] = modules.state(m).setdefault("calls to nothing", {})
+    known: dict[int, dict[Hashable, list[_Written]]] = modules.state(m).setdefault("calls to nothing", {})
     noted = known.get(id(entry.decl))
     told = None if noted is None else likeness([FuncSet(fn.name, (entry,)), args, kwargs])
     if noted is not None and told in noted and m.budget.is_mostly_idle():
         leave_out(m, calls.instance_symbol(entry, entry.decl, ()))
         why = Unknown("a call that repeats what came to nothing new is left out", span)
-        for where, name in noted[told]:
+        given = {path: of for of, path in _paths(args, kwargs)} if any(path for path, _ in noted[told]) else {}
+        for path, (where, name) in noted[told]:
             lose(m, where.owner, why) if isinstance(where, Contents) else m.journal.set(where, name, why)
+            if path in given:  # what this call is given may be others than the one before was, and be like them
+                m.journal.set(given[path].fields, name, why)
         return why
     used, found = m.budget.used, m.recorder.all_found()
     mark, serial = m.journal.mark(), next(serials)
@@ -107,8 +113,26 @@ def unless_idle(
     elif m.budget.used - used >= m.budget.limits.idle_steps // _SHARE:
         noted = known.setdefault(id(entry.decl), {})
         if told is not None:
-            noted[told] = _visible(m, mark, serial)
+            given_to = {id(of.fields): path for of, path in _paths(args, kwargs)}
+            noted[told] = [(given_to.get(id(where), ()), (where, name)) for where, name in _visible(m, mark, serial)]
     return value
+
+
+def _paths(args: list[Value], kwargs: dict[str, Value]) -> Iterator[tuple[Object, _Path]]:
+    """The objects that arguments are or hold, each with a way to it: arguments, fields, places in containers."""
+    met: set[int] = set()
+    todo: deque[tuple[Any, _Path]] = deque((a, (i,)) for i, a in enumerate(args))
+    todo += ((a, (name,)) for name, a in kwargs.items())
+    while todo and len(met) < _MOST:
+        v, path = todo.popleft()
+        if isinstance(v, (tuple, list)):
+            todo += ((x, (*path, i)) for i, x in enumerate(v))
+        elif isinstance(v, dict):
+            todo += ((x, (*path, key)) for key, x in v.items())
+        elif isinstance(v, Object) and id(v) not in met:
+            met.add(id(v))
+            yield v, path
+            todo += ((x, (*path, name)) for name, x in v.fields.items())
 
 
 def _visible(m: Machine, mark: int, serial: int) -> list[Cell]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cutecheck.facts import Unknown
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.novelty import dropped
 from cutecheck.source.eval.limits import Limits
@@ -214,6 +215,37 @@ def test_host_code_that_repeats_itself_is_left_out_and_what_it_changes_is_lost(t
     found = made.machine.functions["dsl modules"]["scopes"]["__main__ main"].env.vars
     assert not isinstance(found["seen"], int) or found["seen"] == 96
     assert sum(dropped(made.machine).values())
+
+
+SETTLED = f"""{HEAD}{WORK}
+class Inner:
+    def __init__(self):
+        self.stages = None
+class Plan:
+    def __init__(self):
+        self.tile = None
+        self.inner = Inner()
+    def settle(self, other):
+        work(400); work(400)
+        self.tile = (64, 32)
+        self.inner.stages = other.stages = 4
+def bench():
+    for _ in (1, 2, 3, 4, 5, 6):
+        Plan().settle(other=Inner()); Plan().settle(other=Inner()); Plan().settle(other=Inner())
+bench(); bench(); bench(); bench()
+last, other = Plan(), Inner()
+last.settle(other=other)
+tile, stages, others = last.tile, last.inner.stages, other.stages
+"""
+
+
+def test_of_a_call_that_is_left_out_its_own_objects_are_changed_too(tmp_path: Path) -> None:
+    """What was written before was others, which were like them."""
+    made = driver(tmp_path, SETTLED, limits=Limits(idle_steps=12_000))
+    assert sum(dropped(made.machine).values())
+    found = made.machine.functions["dsl modules"]["scopes"]["__main__ main"].env.vars
+    for name, right in (("tile", (64, 32)), ("stages", 4), ("others", 4)):
+        assert isinstance(found[name], Unknown) or found[name] == right
 
 
 CONFIGURED = f"""{HEAD}
