@@ -295,14 +295,24 @@ def _at_most(call: Call, threads: int, context: Context) -> int | None:
     if which is None or threads > LARGEST_BLOCK or None in numbers.values():
         return None
     places = {s for s, n in numbers.items() if n == which}
-    warps: dict[Span | None, set[int]] = defaultdict(
-        set
-    )  # that sync; that arrive, which may come again to wait, by place
-    for c in context.facts.calls:
-        mine = c.function.startswith(_NAMED) and (c.kernel, c.arch) == (call.kernel, call.arch)
-        if mine and c.span in places:
+    # of those that sync, and by place of those that arrive, which may come again to wait
+    warps: dict[Span | None, set[int]] = defaultdict(set)
+    for c in _named_of(call, context):
+        if c.span in places:
             warps[None if c.function == _NAMED else c.span] |= at_most(inner(c.guards), threads)
     return sum(min(threads, WARP * len(w)) for w in warps.values())
+
+
+def _named_of(call: Call, context: Context) -> list[Call]:
+    """The steps of a kernel at named barriers."""
+    if "steps at named barriers" not in context.memo:
+        steps: dict[tuple[str, str], list[Call]] = defaultdict(list)
+        for c in context.facts.calls:
+            if c.function.startswith(_NAMED):
+                steps[c.kernel, c.arch].append(c)
+        context.memo["steps at named barriers"] = steps
+    every = cast("dict[tuple[str, str], list[Call]]", context.memo["steps at named barriers"])
+    return every[call.kernel, call.arch]
 
 
 def _number(call: Call, at: int) -> int | None:

@@ -46,9 +46,11 @@ def left_out(event: Event, context: Context) -> tuple[int, int] | None:
     if not _by_threads(event) or len(event.operands) < 2 or event.otherwise:
         return None
     target = event.operands[1]
-    found = _slices(event, target)
     guarded = any(THREAD in {v.name for v in (*c.lhs.variables(), *c.rhs.variables())} for c in _conditions(event))
-    if found is None or not guarded or target.space not in ("smem", "gmem") or not divides(event, target):
+    if not guarded or target.space not in ("smem", "gmem") or not divides(event, target):
+        return None
+    found = _slices(event, target)
+    if found is None:
         return None
     count, slices = found
     taken = {i for i in slices.values() if 0 <= i < count}
