@@ -25,7 +25,8 @@ class BankConflictWrite(BankConflicts):
         using SmemA = Layout<Shape<_128, _8>, Stride<_1, Int<132>>>;
 
     Assumptions
-        As for bank-conflict-read. cp.async.ca does not merge equal addresses; cp.async.cg follows another model and is
+        As for bank-conflict-read. cp.async.ca does not merge equal addresses, but nothing is said of them under a
+        predicate of which a part is not known: it may select one of the lanes. cp.async.cg follows another model and is
         not reported here.
 
     Fix

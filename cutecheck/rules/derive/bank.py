@@ -54,7 +54,17 @@ def conflicts(event: Event, context: Context) -> Iterator[Conflict]:
             if lone_thread(event) and undecided(event):
                 context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason="a guard selects lanes"))
                 continue
+            if _same_bytes(outcome) and any(not p.complete for p in context.index.predicates_for(event)):
+                why = "a predicate may select one of the lanes that copy to the same bytes"
+                context.record(replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=why))
+                continue
             yield Conflict(access, outcome, waves, ideal, cause(access))
+
+
+def _same_bytes(outcome: Outcome) -> bool:
+    """Whether the lanes that meet in a bank copy to the same bytes there."""
+    met = dict(outcome.witness.values) if outcome.witness is not None else {}
+    return "byte_a" in met and met["byte_a"] == met["byte_b"]
 
 
 @once
@@ -124,9 +134,7 @@ MAX_REMEDIES = 8
 
 def remedy(conflict: Conflict, context: Context, generic: str) -> str:
     """The layout proved for every known access of the buffer; ``generic`` where there is none."""
-    seen = conflict.outcome.witness
-    met = dict(seen.values) if seen is not None else {}
-    if "byte_a" in met and met["byte_a"] == met["byte_b"]:
+    if _same_bytes(conflict.outcome):
         return "cp.async does not merge threads that copy to the same bytes, whatever the layout: let one of them copy"
     event, buffer = conflict.access.event, conflict.access.tensor.buffer
     if buffer is None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from cutecheck.facts import Facts, Guard, Loop, Unknown
+from cutecheck.facts import Bound, Facts, Guard, Loop, Predicate, Unknown
 from cutecheck.model.dtype import dtype
 from cutecheck.model.prove import Verdict
 from cutecheck.model.tiled import make_tiled_copy_A, make_tiled_copy_C
@@ -161,6 +161,24 @@ def test_no_layout_is_advised_where_threads_copy_to_the_same_bytes(stride: int, 
     event = copy_event(tiled, FLOAT, ("gmem", "(_32,_8):(_8,_1)"), ("smem", f"(_32,_8):(_{stride},_1)"))
     (found,) = (f for f in findings(Facts(events=(event,))) if f.code == "CUT102")
     assert "32 wavefronts" in found.message and advice in (found.help or "")
+
+
+@pytest.mark.parametrize(("stride", "complete", "expected"), [(0, True, 1), (0, False, 0), (32, False, 1)])
+def test_a_predicate_may_select_one_of_those_that_copy_to_the_same_bytes(
+    stride: int, complete: bool, expected: int
+) -> None:
+    """``load && elem_less(...)`` with ``bool load = threadIdx.x < 1``: of ``load`` nothing is known."""
+    from cutecheck.model.tiled import make_tiled_copy
+    from cutecheck.tests.rules.build import layout
+
+    async_atom = atom("SM80_CP_ASYNC_CACHEALWAYS", FLOAT, FLOAT)
+    tiled = make_tiled_copy(async_atom, layout("(_32,_1):(_1,_1)"), layout("(_1,_1):(_1,_1)"))
+    event = copy_event(tiled, FLOAT, ("gmem", "(_32,_8):(_8,_1)"), ("smem", f"(_32,_8):(_{stride},_1)"))
+    flags = replace(tensor("flags", "rmem", layout("_1:_0"), FLOAT), buffer="flags")
+    event = replace(event, predicated=True, predicate=flags)
+    assigned = Predicate("flags", event.span, (Bound(0, 1, ()),), complete, event.enclosing, event.arch)
+    found = [f for f in findings(Facts(events=(event,), predicates=(assigned,))) if f.code == "CUT102"]
+    assert len(found) == expected
 
 
 def test_unknown_operands_say_nothing() -> None:
