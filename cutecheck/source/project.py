@@ -37,7 +37,7 @@ class Called:
 def around(paths: Sequence[Path]) -> Path | None:
     """The folder of the project that all paths lie in: its repository, or what is built as one package.
 
-    None where no such folder lies above them.
+    None where no such folder lies above them, or all of it is named.
     """
     real = [p.resolve() for p in paths]
     if not real:
@@ -47,7 +47,8 @@ def around(paths: Sequence[Path]) -> Path | None:
     for folder in (top, *above):
         if (folder / ".git").exists():
             return folder if folder in above else None
-    return next((folder for folder in above if any(is_file(folder / mark) for mark in _MARKS)), None)
+    found = next((folder for folder in (top, *above) if any(is_file(folder / mark) for mark in _MARKS)), None)
+    return None if found == top else found
 
 
 def call_from_project(

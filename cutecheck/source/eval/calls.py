@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from contextlib import nullcontext
 from typing import Any
 
 from cutecheck.facts import NOT_WALKED, Span, Unknown
-from cutecheck.facts.resources import TMEM_FREED
 from cutecheck.source.eval import (
     answers,
     callbacks,
@@ -23,6 +21,7 @@ from cutecheck.source.eval import (
     observed,
     places,
     references,
+    steps,
     temporaries,
 )
 from cutecheck.source.eval.alike import host_kind
@@ -30,7 +29,6 @@ from cutecheck.source.eval.budget import CallIsDone
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.handed import hand
-from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.linkage import linked
 from cutecheck.source.eval.lookup import member
 from cutecheck.source.eval.machine import Machine
@@ -63,59 +61,13 @@ from cutecheck.source.eval.values import (
 )
 
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
-# a producer that acquires a stage of a pipeline waits for who read it last; the DSL's module `cpasync` is no barrier
-_SYNCHRONISES = re.compile(
-    r"(?<!\bcpa)sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
-    r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
-    re.IGNORECASE,
-)
-_WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
-_REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
-_ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
-_FREES = tuple(f"{name}.free" for name in TMEM_ALLOCATORS)
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
 
 
-def _allocates_tensor_memory(called: str, fn: Value) -> bool:
-    """``cute.arch.alloc_tmem``, or ``allocate`` of the DSL's ``TmemAllocator`` and of C++'s ``TMEM::Allocator1Sm``."""
-    if called == "allocate" and isinstance(fn, FuncSet) and fn.cls is not None:
-        return getattr(fn.cls, "name", "") == "TmemAllocator"
-    return called.rpartition(".")[2] == "alloc_tmem" or called in _ALLOCATES
-
-
-def _frees_tensor_memory(called: str, fn: Value) -> bool:
-    """``cute.arch.dealloc_tmem``, or ``free`` of the DSL's ``TmemAllocator``, whose source may not be at hand, and of
-    C++'s ``TMEM::Allocator1Sm``."""
-    if called == "free" and isinstance(fn, FuncSet) and fn.cls is not None:
-        return getattr(fn.cls, "name", "") == "TmemAllocator"
-    return called.rpartition(".")[2] == "dealloc_tmem" or called in _FREES
-
-
-def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
-    """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
-    if _SYNCHRONISES.search(called):
-        m.recorder.synchronises(m, called, args, span)
-
-
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """Call any callable value."""
-    called = getattr(fn, "name", None) or getattr(fn, "what", None)
-    if isinstance(called, str):
-        groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
-        named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
-        synchronises(m, called, [*(groups or ()), *args, *named], span)
-        replay = m.recorder.acts()
-        if replay is not None and isinstance(fn, FuncSet):
-            bodies = [e.decl for e in fn.entries if e.decl.body is not None]
-            replay.goes_into([d.span.path for d in bodies], span, all(not d.body.get().body for d in bodies))
-    if isinstance(called, str) and _allocates_tensor_memory(called, fn):
-        m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
-    if isinstance(called, str) and _frees_tensor_memory(called, fn):
-        m.recorder.synchronises(m, called, [], span, TMEM_FREED)
-    if isinstance(called, str) and called.endswith(_REGISTERS):
-        counts: tuple[Value, ...] = getattr(fn, "targs", None) or getattr(fn, "args", None) or ()
-        m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")
+    steps.noted(m, fn, args, kwargs, span)
     own = m.dialect.apply(m, fn, args, kwargs, span)
     if own is not DEFER:
         return own

@@ -29,6 +29,7 @@ from cutecheck.source.eval import (
     repeatable,
     slots,
     std_algorithms,
+    steps,
     templates,
 )
 from cutecheck.source.eval.chosen import OneOf, one_of
@@ -133,7 +134,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
             if isinstance(a.value, ir.Binary) and a.value.op == ",":
                 m.recorder.comma(a.value)
     if isinstance(fn, Unknown):
-        calls.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
+        steps.synchronises(m, getattr(node.fn, "ident", ""), args, node.span)
     if len(args) == len(node.args) and _minds_kinds(fn):
         m.given = (
             ranking.arguments(m, node.args, args, env),

@@ -147,6 +147,8 @@ def test_the_project_is_a_repository_or_what_is_built_as_one(tmp_path: Path) -> 
     assert around([inner]) is None or around([inner]) in tmp_path.parents
     (tmp_path / "python" / "setup.py").touch()
     assert around([inner]) == tmp_path / "python"
+    (inner / "pyproject.toml").touch()
+    assert around([inner]) is None  # it is one by itself, as far as is seen
     (tmp_path / ".git").mkdir()
     assert around([inner]) == around([inner, tmp_path / "python"]) == tmp_path
     assert around([tmp_path]) is None  # all of it is named

@@ -1,0 +1,67 @@
+"""Steps that calls are by their names: barriers and waits, registers given up or asked for, tensor memory."""
+
+from __future__ import annotations
+
+import re
+
+from cutecheck.facts import Span
+from cutecheck.facts.resources import TMEM_FREED
+from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.values import FuncSet, Value
+
+# a producer that acquires a stage of a pipeline waits for who read it last; the DSL's module `cpasync` is no barrier
+_SYNCHRONISES = re.compile(
+    r"(?<!\bcpa)sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
+    r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
+    re.IGNORECASE,
+)
+_WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
+_REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
+_ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
+_FREES = tuple(f"{name}.free" for name in TMEM_ALLOCATORS)
+
+
+def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
+    """Note what the call of any callable value is by its name."""
+    called = getattr(fn, "name", None) or getattr(fn, "what", None)
+    if not isinstance(called, str):
+        return
+    groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
+    named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
+    synchronises(m, called, [*(groups or ()), *args, *named], span)
+    replay = m.recorder.acts()
+    if replay is not None and isinstance(fn, FuncSet):
+        bodies = [e.decl for e in fn.entries if e.decl.body is not None]
+        replay.goes_into([d.span.path for d in bodies], span, all(not d.body.get().body for d in bodies))
+    if _allocates_tensor_memory(called, fn):
+        m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
+    if _frees_tensor_memory(called, fn):
+        m.recorder.synchronises(m, called, [], span, TMEM_FREED)
+    if called.endswith(_REGISTERS):
+        counts: tuple[Value, ...] = getattr(fn, "targs", None) or getattr(fn, "args", None) or ()
+        m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")
+
+
+def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
+    """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
+    if _SYNCHRONISES.search(called):
+        m.recorder.synchronises(m, called, args, span)
+
+
+def _allocates_tensor_memory(called: str, fn: Value) -> bool:
+    """``cute.arch.alloc_tmem``, or ``allocate`` of the DSL's ``TmemAllocator`` and of C++'s ``TMEM::Allocator1Sm``."""
+    if called == "allocate" and isinstance(fn, FuncSet) and fn.cls is not None:
+        return getattr(fn.cls, "name", "") == "TmemAllocator"
+    return called.rpartition(".")[2] == "alloc_tmem" or called in _ALLOCATES
+
+
+def _frees_tensor_memory(called: str, fn: Value) -> bool:
+    """``cute.arch.dealloc_tmem``, or ``free`` of the DSL's ``TmemAllocator``, whose source may not be at hand, and of
+    C++'s ``TMEM::Allocator1Sm``."""
+    if called == "free" and isinstance(fn, FuncSet) and fn.cls is not None:
+        return getattr(fn.cls, "name", "") == "TmemAllocator"
+    return called.rpartition(".")[2] == "dealloc_tmem" or called in _FREES
+
+
+__all__ = ["noted", "synchronises"]
