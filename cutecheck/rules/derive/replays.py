@@ -8,74 +8,56 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import cast
 
 from cutecheck.facts import Call, Span
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
-from cutecheck.facts.touch import Touch
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.astray import astray
 from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
+from cutecheck.rules.derive.fills import (
+    FEW,
+    Fill,
+    Held,
+    Key,
+    Part,
+    Root,
+    Tile,
+    by_others,
+    holds,
+    key_of,
+    may_meet,
+    may_overlap,
+    of_others,
+    one_slice,
+    overlap,
+)
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.left_out import before_the_start, missed, past_the_ends, unwritten
 from cutecheck.rules.derive.loaded_over import loaded_over
 from cutecheck.rules.derive.outside import outside
-from cutecheck.rules.derive.ownership import shared_alike
-from cutecheck.rules.derive.parts import crosses, meets, staged
+from cutecheck.rules.derive.parts import crosses, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.unfilled_slices import unfilled_slices
 from cutecheck.rules.derive.uses import holds_others
 from cutecheck.rules.derive.warpgroups import by_other_warpgroups
 
-Root = tuple[int, int]
-Key = tuple[str, Root]  # the buffer, and the bits of a stage in it
-Part = tuple[int, int]  # of a tile: the offset in its stage, and by which layout
-Tile = tuple[tuple[str, int], ...]  # where its parts come from
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _WGMMA = "wgmma"
 _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
-_FEW = 3  # tiles of a buffer, from which on it is a pipeline's
-
-
-@dataclass(slots=True)
-class _Fill:
-    """What was copied to a stage: offset of each part there, its group (None: stored at once), time and source."""
-
-    key: Key
-    of: Key  # the whole tensor
-    number: int
-    step: Step
-    at: int = 0
-    parts: dict[int, tuple[int | None, int, tuple[str, int] | None]] = field(default_factory=dict)
-    writers: set[object] = field(default_factory=set)
-    wrote: list[Touch | None] = field(default_factory=list)
-    read: Step | None = None
-    read_at: int = -1
-    groups_at: int = -1  # when several warpgroups multiplied all of it
-    readers: set[object] = field(default_factory=set)
-    reads: list[tuple[int, Touch | None]] = field(default_factory=list)  # by those without a partition, and when
-    maybe: bool = True
-
-    @property
-    def tile(self) -> Tile | None:
-        found = [source for _, _, source in self.parts.values()]
-        return None if None in found else tuple(sorted(cast("list[tuple[str, int]]", found)))
-
-
-_Held = tuple[_Fill, Part]  # registers hold a part of a tile
 
 
 class _Run:
     def __init__(self, replay: Replay) -> None:
         self.replay = replace(replay, steps=staged(replay.steps))
         self.faults: list[Fault] = []
-        self.now: dict[Key, _Fill] = {}
-        self.fills: dict[tuple[str, Root], list[_Fill]] = defaultdict(list)
-        self.held: dict[tuple[str, int], _Held | tuple[str, int] | None] = {}
+        self.now: dict[Key, Fill] = {}
+        self.fills: dict[tuple[str, Root], list[Fill]] = defaultdict(list)
+        self.held: dict[tuple[str, int], Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
         self.pairs: list[Pair] = []  # of tiles that were multiplied
         self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
@@ -108,9 +90,9 @@ class _Run:
             elif step.kind == "gemm" and len(step.places) in (3, 4):
                 self._product(step, at)
             elif step.kind == "element" and step.function in (BY_HAND, OF_TENSOR):
-                self.stored.append((_key(step.places[0]), step.function))
+                self.stored.append((key_of(step.places[0]), step.function))
             elif step.kind == "cleared":
-                self.cleared += [_key(p) for p in step.places]
+                self.cleared += [key_of(p) for p in step.places]
             elif step.kind == "element":
                 self.by_hand.update(p.buffer for p in step.places)
             elif step.kind == "unknown" and not step.places:
@@ -181,17 +163,17 @@ class _Run:
             for key in [k for k in self.products if k[0] == source.buffer]:
                 del self.products[key]
 
-    def _read(self, step: Step, place: Place, at: int) -> _Held | tuple[str, int] | None:
+    def _read(self, step: Step, place: Place, at: int) -> Held | tuple[str, int] | None:
         """What is read there, after whether it may be."""
         if place.space == "gmem" or not place.buffer:
             return (place.buffer, place.offset) if place.buffer else None
         if place.space == "rmem":
             return self.held.get((place.buffer, place.offset))
         self._torn(step, place)
-        fill = self.now.get(_key(place))
+        fill = self.now.get(key_of(place))
         if fill is None and step.span.is_python and not step.maybe:
             self._read_blank(step, place)
-        if fill is None or (step.function == CHUNK and not _may_meet(fill.wrote, place.touch)):
+        if fill is None or (step.function == CHUNK and not may_meet(fill.wrote, place.touch)):
             return None
         parts = fill.parts.values()
         by_groups = step.function == _WGMMA and self.trusts and by_other_warpgroups(fill.writers, step, place)
@@ -202,7 +184,7 @@ class _Run:
             if not step.span.is_python:
                 self._note(Fault("unfenced", step, place, fill.step, fill.number))
         elif not any(self._visible(group, when) for group, when, _ in parts) and (
-            _by_others(fill, place) if by_threads else by_groups
+            by_others(fill, place) if by_threads else by_groups
         ):
             self._note(Fault("unseen", step, place, fill.step, fill.number))
         fill.read = step
@@ -220,29 +202,29 @@ class _Run:
 
         One that nothing is ever copied to may be read ahead, and not used.
         """
-        key = _key(place)
+        key = key_of(place)
         others = self.fills.get((place.buffer, place.root), [])
         if place.bits == place.root or place.bits[1] <= place.bits[0] or place.root[1] <= place.root[0]:
             return
-        if not others or any(_may_overlap(k, key) for k in self.cleared):
+        if not others or any(may_overlap(k, key) for k in self.cleared):
             return
-        if not any(_overlap(f.key, key) for fills in self.fills.values() for f in fills):
+        if not any(overlap(f.key, key) for fills in self.fills.values() for f in fills):
             self.blank.setdefault(key, (step, place))
 
     def _laid_over(self, of: Key) -> None:
         """Which other tensors lie over a part of this one, and go on outside of it, as this one does."""
         for other in self.fills:
-            if other != of and _overlap(other, of) and not _holds(other[1], of[1]) and not _holds(of[1], other[1]):
+            if other != of and overlap(other, of) and not holds(other[1], of[1]) and not holds(of[1], other[1]):
                 self.crossing[of].append(other)
                 self.crossing[other].append(of)
 
     def _torn(self, step: Step, place: Place) -> None:
         """A tile is read of which another tensor's copy has overwritten a part since."""
-        of, key = (place.buffer, place.root), _key(place)
+        of, key = (place.buffer, place.root), key_of(place)
         if of not in self.crossing:
             return
         mine = next((f for f in reversed(self.fills[of]) if f.key == key), None)
-        others = (f for other in self.crossing[of] for f in reversed(self.fills[other]) if _overlap(f.key, key))
+        others = (f for other in self.crossing[of] for f in reversed(self.fills[other]) if overlap(f.key, key))
         newer = next((f for f in others if mine is not None and f.at > mine.at and not f.maybe), None)
         if mine is not None and newer is not None:
             self._note(Fault("torn", step, place, newer.step, mine.number))
@@ -255,8 +237,8 @@ class _Run:
             return when < self.barrier
         return group < self.seen or when <= self.seen_all
 
-    def _written(self, step: Step, source: Place, target: Place, at: int, what: _Held | tuple[str, int] | None) -> None:
-        key = _key(target)
+    def _written(self, step: Step, source: Place, target: Place, at: int, what: Held | tuple[str, int] | None) -> None:
+        key = key_of(target)
         fill = self.now.get(key)
         if fill is None or fill.read is not None or target.offset in fill.parts:
             if self.begins.setdefault((key, target.view), target.offset) != target.offset:
@@ -265,11 +247,11 @@ class _Run:
             if fill is not None and fill.read is not None and busy and self._read_by_others(fill, step, target):
                 self._note(Fault("overwritten", step, target, fill.read, fill.number))
             every = self.fills[(target.buffer, target.root)]
-            fill = _Fill(key, (target.buffer, target.root), len(every), step)
+            fill = Fill(key, (target.buffer, target.root), len(every), step)
             if not every:
                 self._laid_over(fill.of)
             every.append(fill)
-            for gone in [k for k in self.now if _overlap(k, key)]:
+            for gone in [k for k in self.now if overlap(k, key)]:
                 del self.now[gone]
             self.now[key] = fill
         if key in self.blank and not step.maybe:
@@ -282,11 +264,11 @@ class _Run:
         fill.wrote.append(target.touch)
         fill.maybe &= step.maybe
 
-    def _read_by_others(self, fill: _Fill, step: Step, target: Place) -> bool:
+    def _read_by_others(self, fill: Fill, step: Step, target: Place) -> bool:
         """Threads have read, since the last barrier, what others overwrite."""
         plain = step.function != CHUNK and fill.read is not None and fill.read.function != CHUNK
         if plain and None not in fill.readers:
-            return _others(fill.readers, target.source)
+            return of_others(fill.readers, target.source)
         since = [touch for when, touch in fill.reads if when > self.barrier]
         return target.touch is not None and any(t is not None and crosses(t, target.touch) for t in since)
 
@@ -309,7 +291,7 @@ class _Run:
         held = [self._read(step, p, at) for p in (a, b)]
         if sums.space != "rmem" or any(h is None or isinstance(h[0], str) for h in held):
             return
-        (first, low), (second, high) = cast("list[_Held]", held)
+        (first, low), (second, high) = cast("list[Held]", held)
         one, other = first.tile, second.tile
         if one is None or other is None or first.of == second.of:
             return
@@ -328,14 +310,14 @@ class _Run:
             self.wrong.append(Fault("stale", step, b, second.step, second.number))
         elif self.trusts and (self._stays(known, (other, high), (one, low), second, first, True)):
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
-        elif self.trusts and (alone := _one_slice(known, (one, low, other, high))) is not None:
+        elif self.trusts and (alone := one_slice(known, (one, low, other, high))) is not None:
             self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
         self.pairs.append((one, other, first.number, second.number))
         self.made[id(known.setdefault((one, low, other, high), step))] = at
 
     def _stays(
         self, known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part], old: tuple[Tile, Part],
-        filled: _Fill, stays: _Fill, swapped: bool = False,
+        filled: Fill, stays: Fill, swapped: bool = False,
     ) -> bool:  # fmt: skip
         """In one sum the same part of a tile meets that of several tiles of the other buffer, which is filled anew.
 
@@ -344,17 +326,17 @@ class _Run:
         if self._goes_on(stays) or not self._goes_on(filled):
             return False
         met = {(x[2:] if swapped else x[:2]) for x in known if (x[:2] if swapped else x[2:]) == old}
-        return len({tile for tile, part in met if part == new[1]} | {new[0]}) >= _FEW
+        return len({tile for tile, part in met if part == new[1]} | {new[0]}) >= FEW
 
-    def _goes_on(self, fill: _Fill) -> bool:
+    def _goes_on(self, fill: Fill) -> bool:
         """The buffer has had several tiles by now, each from another place."""
-        return len(self.fills[fill.of]) >= _FEW
+        return len(self.fills[fill.of]) >= FEW
 
     def _never_read(self) -> None:
         """Tiles that are overwritten and never read, as others of their buffer are; the last ones may be too many."""
         for fills in self.fills.values():
             used = {f.tile for f in fills if f.read is not None}
-            if len(fills) < _FEW or not used - {None} or fills[0].key[0] in self.in_parts:
+            if len(fills) < FEW or not used - {None} or fills[0].key[0] in self.in_parts:
                 continue
             for fill in fills:
                 gone = fill.read is None and not fill.maybe and self.now.get(fill.key) is not fill
@@ -375,7 +357,7 @@ class _Run:
             used = self.multiplied.get(of, read)  # the first part of a tile may be read ahead, for the next pass
             known = all(f.tile is not None for f in fills) and fills[0].key[0] not in self.in_parts
             of_one = len({matrix for f in fills for matrix, _ in f.tile or ()}) == 1  # else one lies over the other
-            if not known or not of_one or len(used) < _FEW:
+            if not known or not of_one or len(used) < FEW:
                 continue
             for fill in fills:
                 left = [s for s in fill.tile or () if s not in used]
@@ -385,60 +367,10 @@ class _Run:
 
     def _note(self, fault: Fault) -> None:
         pieces = CHUNK in (fault.step.function, fault.other.function if fault.other is not None else "")
-        if any(_may_overlap(key, _key(fault.place)) and (pieces or how == OF_TENSOR) for key, how in self.stored):
+        if any(may_overlap(key, key_of(fault.place)) and (pieces or how == OF_TENSOR) for key, how in self.stored):
             return  # what is there now is not followed
         if not any((f.kind, f.step.span) == (fault.kind, fault.step.span) for f in self.faults):  # once a place
             self.faults.append(fault)
-
-
-def _one_slice(
-    known: dict[tuple[Tile, Part, Tile, Part], Step], new: tuple[Tile, Part, Tile, Part]
-) -> tuple[int, Step] | None:
-    """In one sum one slice of a tile meets several of the other operand's, and they no other of it.
-
-    The operand (0 is A), and where it was multiplied first. Two slices may be the halves of numbers of more bits.
-    """
-    alike = {pair: step for pair, step in known.items() if (pair[0], pair[2]) == (new[0], new[2])}
-    for operand, mine, others in ((0, 1, 3), (1, 3, 1)):
-        if {pair[mine] for pair in alike} == {new[mine]} and len({p[others] for p in (*alike, new)}) >= _FEW:
-            return operand, next(iter(alike.values()))
-    return None
-
-
-def _key(place: Place) -> Key:
-    return place.buffer, place.bits
-
-
-def _overlap(key: Key, other: Key) -> bool:
-    (buffer, (lo, hi)), (another, (low, high)) = key, other
-    return buffer == another and lo < high and low < hi
-
-
-def _may_overlap(stored: Key, key: Key) -> bool:
-    return stored[0] == key[0] and (stored[1][1] < stored[1][0] or _overlap(stored, key))
-
-
-def _may_meet(wrote: list[Touch | None], read: Touch | None) -> bool:
-    """Whether what is read is a part of what was written, as far as both are known."""
-    return read is None or any(w is None or meets(w, read) is not False for w in wrote)
-
-
-def _by_others(fill: _Fill, place: Place) -> bool:
-    """Whether other threads have written what is read."""
-    if None not in fill.writers and place.source is not None:
-        return _others(fill.writers, place.source)
-    touch = place.touch
-    return touch is not None and None not in fill.wrote and any(crosses(w, touch) for w in fill.wrote if w is not None)
-
-
-def _holds(outer: Root, inner: Root) -> bool:
-    """A tensor of which the end is not known may hold any other."""
-    return outer[1] < outer[0] or (outer[0] <= inner[0] and inner[1] <= outer[1])
-
-
-def _others(sources: set[object], source: object) -> bool:
-    """Elements go to other threads than they come from, as far as what partitioned them says."""
-    return None not in sources and source is not None and not all(shared_alike(other, source) for other in sources)
 
 
 def _before_wgmma(replay: Replay, told: set[tuple[Kind, Span]]) -> list[Fault]:
