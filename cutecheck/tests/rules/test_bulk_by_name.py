@@ -7,7 +7,7 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, extract_facts, inputs
 from cutecheck.facts import NOT_WALKED, Unknown
-from cutecheck.source.eval.expressions import operators
+from cutecheck.source.eval import element_addresses
 
 HEAD = """#include <cute/tensor.hpp>
 #include <cute/arch/copy_sm90_tma.hpp>
@@ -216,7 +216,7 @@ def test_what_a_kernel_does_behind_an_error_is_not_known(tmp_path: Path, monkeyp
     (tmp_path / "k.cu").write_text(HEAD + LEFT)
     settings = Settings(cache=False, arch=("sm_90a",), jobs=1)
     assert not check(inputs([str(tmp_path)]), settings).findings
-    monkeypatch.setattr(operators, "_of_tensor", lambda *_: 1 // 0)
+    monkeypatch.setattr(element_addresses, "_of_tensor", lambda *_: 1 // 0)
     facts = extract_facts([tmp_path], settings)
     left = [c for c in facts.calls if c.kernel == "left" and isinstance(c.result, Unknown)]
     assert "ZeroDivisionError" in facts.errors[0].message and NOT_WALKED in {c.result.reason for c in left}

@@ -30,3 +30,5 @@ def test_all_blocks_along_k_are_the_whole_tile() -> None:
     assert regions(operand, tile, 0, 0) == ((0, 65536), (0, 65536))
     two = replace(operand, layout=Layout((1, 1, 2), (0, 0, 128)))
     assert regions(two, tile, 0, 0)[1] is None
+    copied = replace(operand, layout=Layout((1, 1, 4), (0, 0, 1024)), dtype=dtype("half_t"))
+    assert regions(copied, tile, 0, 0)[1] is None  # by a copy: several stages at once
