@@ -6,7 +6,8 @@ from dataclasses import replace
 from typing import cast
 
 from cutecheck.model import algebra as alg
-from cutecheck.model.ints import Dyn, Sym
+from cutecheck.model.expr.ranges import divisor
+from cutecheck.model.ints import Dyn, Sym, as_expr
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.swizzle import apply_swizzle, downcast_swizzle, upcast_swizzle
 from cutecheck.source.eval import intrinsics, ir, places, predicates, repeatable
@@ -79,12 +80,20 @@ def _of_tensor(m: Machine, tensor: TensorVal, node: ir.Call | ir.Index, env: Env
     if swizzle is not None:
         if not isinstance(start.offset, (int, Dyn, Sym)):
             return None
-        return replace(start, offset=apply_swizzle(swizzle, start.offset + by), swizzle=None)
+        at_element, period = start.offset + by, _period(swizzle)
+        begins = start.align is not None and start.align * _BYTE % (period * int(tensor.dtype.bits or 1)) == 0
+        if not begins and divisor(as_expr(at_element)) % period:
+            return None
+        return replace(start, offset=apply_swizzle(swizzle, at_element), swizzle=None)
     return intrinsics.advance(m, start, m.dialect.from_model(by), node.span)
 
 
 def _of_addresses(layout: ComposedLayout, tensor: TensorVal) -> Swizzle | None:
-    """The swizzle of addresses that a tensor's pointer has, of elements: where its buffer starts it is the identity."""
+    """The swizzle of addresses that a tensor's pointer has, of elements.
+
+    It is the one of offsets where the buffer starts at a multiple of its period; elsewhere offsets that are multiples
+    of it stay, as those of stages and of TMA's boxes, if where the buffer starts does.
+    """
     by, flag = layout.a, layout.offset
     if not isinstance(by, Swizzle) or not isinstance(flag, SmemPtrFlag) or not isinstance(layout.b, Layout):
         return None
@@ -92,6 +101,11 @@ def _of_addresses(layout: ComposedLayout, tensor: TensorVal) -> Swizzle | None:
     if not bits or bits & (bits - 1):
         return None
     return upcast_swizzle(by, bits // _BYTE) if bits >= _BYTE else downcast_swizzle(by, _BYTE // bits)
+
+
+def _period(swizzle: Swizzle) -> int:
+    """Elements after which it repeats itself."""
+    return 1 << (swizzle.bits + swizzle.base + abs(swizzle.shift))
 
 
 __all__ = ["element_address"]

@@ -43,11 +43,22 @@ def test_the_address_of_an_element_of_a_tensor(tmp_path: Path, source: str, spac
     assert operand.dtype is not None and operand.dtype.name == "half_t"
 
 
-def test_the_address_of_an_element_of_a_swizzled_tensor_is_not_followed(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("align", "element", "offset"),
+    [
+        (1024, "row, 0", "360"),  # 320 without the swizzle
+        (128, "row, 0", None),  # where the buffer starts decides
+        (128, "row - 5, 0", "0"),
+    ],
+)
+def test_the_address_of_an_element_of_a_swizzled_tensor(
+    tmp_path: Path, align: int, element: str, offset: str | None
+) -> None:
     swizzled = "Tensor w = make_tensor(make_smem_ptr(s), GMMA::Layout_K_SW128_Atom<half_t>{});"
-    text = COPIED.format(f"{swizzled} copy(make_tensor(make_smem_ptr(&w(row, 0)), Layout<_8>{{}}), r);")
-    (event,) = run(tmp_path, text, arch="sm_90a").events
-    assert event.reason is not None
+    text = COPIED.format(f"{swizzled} copy(make_tensor(make_smem_ptr(&w({element})), Layout<_8>{{}}), r);")
+    (event,) = run(tmp_path, text.replace("alignas(128)", f"alignas({align})"), arch="sm_90a").events
+    assert (event.reason is not None) == (offset is None)
+    assert offset is None or str(getattr(event.operands[0], "offset", None)) == offset
 
 
 @pytest.mark.parametrize("first", ["float acc[8] = {0};", "float acc[8] = {};", "float acc[8];"])
