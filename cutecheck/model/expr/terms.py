@@ -290,17 +290,17 @@ def _evaluate_shared(expr: Expr, values: Mapping[str, int], known: dict[int, int
     total = 0
     for monomial, factor in expr.terms:
         for atom in monomial:
-            if type(atom) is Var:
+            if isinstance(atom, Var):
                 factor *= values[atom.name]
-            elif atom.kind == "opaque":  # type: ignore[union-attr]
-                if atom.length > _LONGEST:  # type: ignore[union-attr]
+            elif atom.kind == "opaque":
+                if atom.length > _LONGEST:
                     raise KeyError  # nobody spells it
                 factor *= values[str(atom)]
             else:
                 value = known.get(id(atom))
                 if value is None:
-                    given = [_evaluate_shared(a, values, known) for a in atom.args]  # type: ignore[union-attr]
-                    value = known[id(atom)] = CONCRETE[atom.kind](*given)  # type: ignore[union-attr]
+                    given = [_evaluate_shared(a, values, known) for a in atom.args]
+                    value = known[id(atom)] = CONCRETE[atom.kind](*given)
                 factor *= value
         total += factor
     return total

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.facts.replayed import Replay
+from cutecheck.source import translate
+from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.record.library import in_library
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 
 DATA = Path(__file__).parents[1] / "data"
 KERNEL = (DATA / "mainloops" / "cpp_pipeline.cu").read_text()
@@ -144,6 +151,36 @@ def test_a_consumer_that_starts_a_stage_late(
     scheduler: str, edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
 ) -> None:
     assert codes(tmp_path, scheduler, *edits) == expected
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "expected"),
+    [
+        ("include/cutlass/gemm/collective/own.hpp", True, False),
+        ("cutlass/gemm/kernel/own.hpp", True, False),
+        ("cutlass/gemm/collective/own.hpp", False, True),
+        ("cutlass/arch/barrier.h", True, True),  # what collectives are made of is known
+        ("src/own.hpp", False, False),
+    ],
+)
+def test_a_collective_that_is_asked_about_is_the_program_s(path: str, asked: bool, expected: bool) -> None:
+    assert in_library(path, frozenset({path} if asked else ())) == expected
+
+
+@pytest.mark.parametrize("large", [False, True])
+def test_of_a_large_tree_nothing_is_asked_about(large: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is a library, whose kernels are not run for what may have been edited."""
+    made: list[Recorder] = []
+
+    class Noted(Recorder):
+        def __init__(self, *given: Any) -> None:
+            super().__init__(*given)
+            made.append(self)
+
+    monkeypatch.setattr(translate, "Recorder", Noted)
+    (tmp_path / "a.cu").write_text("using A = cute::Layout<cute::Int<4>>;\n")
+    extract(ExtractRequest((tmp_path,), limits=Limits(twins=large)))
+    assert made and all(recorder.asked == (frozenset() if large else {"a.cu"}) for recorder in made)
 
 
 @pytest.mark.parametrize(("moves", "expected"), [("++it; ", ""), ("", "CUT218")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -37,6 +38,8 @@ def test_tile():
     tile({n})
 """
 
+BOOK = ["%matplotlib inline\n", "from lib.tiles import (\n", "    tile,\n", ")\n", "tile(32)\n"]
+
 
 @pytest.fixture
 def library(tmp_path: Path) -> Path:
@@ -64,6 +67,15 @@ def test_tests_beside_a_library_are_run_for_what_they_call_there(library: Path) 
     assert {s.span.file for s in found.sites} == {"tiles.py"}
     assert found.notes == ("what is named is called from the project around it, too: ../tests/test_16.py and 1 more",)
     assert found.files == found.files_with_cute == 1
+
+
+def test_a_notebook_beside_a_library_calls_it_too(library: Path) -> None:
+    shutil.rmtree(library.parent / "tests")
+    cell = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None, "source": BOOK}
+    book = {"cells": [cell], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    (library.parent / "tour.ipynb").write_text(json.dumps(book))
+    found = facts(library)
+    assert results(found) == ["(32,4):(1,32)"] and found.notes[0].endswith(": ../tour.ipynb")
 
 
 def test_where_nothing_calls_it_a_line_says_so(library: Path) -> None:
