@@ -15,6 +15,7 @@ from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import passing
 from cutecheck.rules.derive.launches import threads_of
 from cutecheck.rules.derive.pressure import FILE, accumulators
+from cutecheck.rules.derive.protocol import cut_short
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.whole_warpgroups import left_out
 
@@ -112,7 +113,8 @@ class RegisterCounts(Rule):
             )  # fmt: skip
             return
         threads = _block(call, context)
-        if threads is not None:
+        whole = not cut_short(context, call)
+        if threads is not None and whole:
             yield from self._by_all_warps(call, threads, context)
         start = None if threads is None else min(FILE // threads // _STEP * _STEP, _MOST)
         if call.function in FREES and start is not None and not self._holds(count, start, call, context):
@@ -121,7 +123,7 @@ class RegisterCounts(Rule):
                 f"{start}", f"{count} of {start} registers", "ask for fewer than the kernel starts with",
             )  # fmt: skip
             return
-        if call.function in ALLOCATES and start is not None and threads is not None:
+        if call.function in ALLOCATES and start is not None and threads is not None and whole:
             yield from self._together(call, start, threads // _WARPGROUP, context)
         for made in context.facts.calls:
             taken = accumulators(made) if made.kernel == call.kernel and made.arch == call.arch else None

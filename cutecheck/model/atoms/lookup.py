@@ -264,6 +264,13 @@ def element_type(text: str) -> DType | None:
     return dtype(text)
 
 
+def fragment_type(atom: MMAAtom, position: int) -> DType:
+    """What a register of operand A, B or C (0, 1, 2) holds: the traits' ``FrgType`` where that is an element type of
+    its own (sparse operands of sm_120 are of bytes, whatever is multiplied), else their ``ValType``."""
+    own = element_type(atom.frg_types[position]) if atom.frg_types[position] else None
+    return own or atom.val_types[position]
+
+
 def sparse_element(d: DType) -> tuple[int, DType] | None:
     """The sparsity and the stored type of ``sparse_elem<S,T>`` (cute/pointer_sparse.hpp); None of any other type."""
     match = _SPARSE.fullmatch(d.name)

@@ -16,6 +16,8 @@ GMMA = "SM90::GMMA::SPARSE::GMMA_64x64x32_F32F16F16_SS<GMMA::Major::K, GMMA::Maj
 STATEMENTS = f"""
   using Umma = decltype(make_tiled_mma({UMMA}{{}}));
   using Gmma = decltype(make_tiled_mma({GMMA}{{}}));
+  using Bytes = decltype(make_tiled_mma(SM120::SPARSE::SM120_SPARSE_16x8x64_TN<cutlass::float_e2m1_t,
+      cutlass::float_e2m1_t, float>{{}}));
   using Dense = decltype(make_tiled_mma(SM80_16x8x16_F32F16F16F32_TN{{}}));
   using A = typename Gmma::ValTypeA;
   using E = typename Gmma::ValTypeE;
@@ -24,6 +26,9 @@ STATEMENTS = f"""
       Int<sizeof_bits_v<A>>{{}}, Int<sizeof_bits_v<E>>{{}}, Int<sizeof_bits_v<typename A::raw_type>>{{}},
       Int<2 + is_sparse_v<A>>{{}}, Int<2 + is_sparse<half_t>::value>{{}},
       Int<is_same_v<Packed::raw_type, uint8_t>>{{}}));
+  auto register_A = Bytes{{}}.get_slice(0).make_fragment_A(make_tensor<uint8_t>(make_shape(_32{{}}, _2{{}}, _2{{}})));
+  auto held = make_layout(make_shape(Int<sizeof_bits_v<Bytes::FrgTypeA>>{{}}, Int<sizeof_bits_v<Bytes::ValTypeA>>{{}},
+      Int<sizeof_bits_v<Bytes::FrgTypeB>>{{}}, Int<sizeof_bits_v<typename decltype(register_A)::value_type>>{{}}));
   auto sized = make_layout(make_shape(Int<sizeof(ArrayEngine<A, 96>)>{{}}, Int<sizeof(ArrayEngine<E, 192>)>{{}},
       Int<alignof(ArrayEngine<E, 192>)>{{}}, Int<sizeof(ArrayEngine<Packed, 64>)>{{}}, Int<sizeof(Packed)>{{}}));
   auto sparse = make_layout(make_shape(Int<1 + Told<Umma>::value>{{}}, Int<1 + Told<Gmma>::value>{{}},
@@ -44,7 +49,7 @@ TOLD = """
 template <class T, class = void> struct Told { static constexpr int value = 0; };
 template <class T> struct Told<T, cute::void_t<typename T::ValTypeE>> { static constexpr int value = 1; };
 """
-LAYOUTS = ["told", "sized", "sparse", "threads", "metadata", "flagged", "stage", "swizzled"]
+LAYOUTS = ["told", "held", "sized", "sparse", "threads", "metadata", "flagged", "stage", "swizzled"]
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import tiled
+from cutecheck.model.atoms import fragment_type
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn, Sym
@@ -229,7 +230,7 @@ def _owned(c: Call, layout: Any, atom: Any, position: int, mma: Any) -> TensorVa
     space: Any = "tmem" if "tmem" in atom.frg_types[min(position, 2)] else "rmem"
     if space == "rmem" and not alg.is_static(alg.shape(layout)):
         raise CuteError("Dynamic owning tensors not supported", layout)
-    return c.m.recorder.registers(c.m, layout, atom.val_types[position], c.span, "fragment", mma, space)
+    return c.m.recorder.registers(c.m, layout, fragment_type(atom, position), c.span, "fragment", mma, space)
 
 
 @function("partition_fragment_A", "partition_fragment_B", "partition_fragment_C")

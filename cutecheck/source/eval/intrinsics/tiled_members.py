@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import atoms
-from cutecheck.model.atoms import CopyAtom, MMAAtom
+from cutecheck.model.atoms import CopyAtom, MMAAtom, fragment_type
 from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval.intrinsics.atoms import atom_args
@@ -58,9 +58,9 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             kind = v.frg_types["ABC".index(name[-1])]
             if kind.startswith("UMMA::tmem") or "smem_desc<" in kind:
                 return ValueType(Tag(kind))
-        for prefix in ("ValType", "FrgType"):
-            if name.startswith(prefix) and name[len(prefix) :] in kinds:
-                return ScalarType(v.val_types[kinds[name[len(prefix) :]]])
+            return ScalarType(fragment_type(v, "ABC".index(name[-1])))
+        if name.startswith("ValType") and name[len("ValType") :] in kinds:
+            return ScalarType(v.val_types[kinds[name[len("ValType") :]]])
         if name in ("MMA_Op", "Traits", "MMA_Traits"):
             return ValueType(operation_of(v, "" if name == "MMA_Op" else "MMA"))
     if isinstance(v, TiledCopy):
