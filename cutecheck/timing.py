@@ -9,6 +9,8 @@ from contextlib import contextmanager
 _SECONDS: dict[str, float] = {}
 _NOTES: dict[str, str] = {}
 _RULES: dict[str, float] = {}
+_FILES: dict[str, float] = {}
+_SHOWN_FILES = 10
 
 
 @contextmanager
@@ -31,6 +33,13 @@ def rules() -> dict[str, float]:
     return dict(_RULES)
 
 
+def evaluated(file: str, seconds: float, more: str = "") -> None:
+    """Processor time that the evaluation of a file took, in whatever process; ``more``: what else to say of it."""
+    _FILES[file] = _FILES.get(file, 0.0) + seconds
+    if more:
+        _NOTES[file] = more
+
+
 def note(name: str, text: str) -> None:
     """What else to say of a phase."""
     _NOTES[name] = text
@@ -41,13 +50,19 @@ def restart() -> None:
     _SECONDS.clear()
     _NOTES.clear()
     _RULES.clear()
+    _FILES.clear()
 
 
 def lines() -> list[str]:
-    """One line a phase, then one a rule from the slowest on, in milliseconds."""
+    """One line a phase, then the files that took longest, then the rules, from the slowest on, in milliseconds."""
     phases = [(name, seconds, _NOTES.get(name, "")) for name, seconds in _SECONDS.items()]
-    rules = [(name, seconds, "") for name, seconds in sorted(_RULES.items(), key=lambda item: (-item[1], item[0]))]
-    return [*_table("time", phases), *_table("rule", rules)]
+    files = [(name, seconds, _NOTES.get(name, "")) for name, seconds in _slowest(_FILES)[:_SHOWN_FILES]]
+    rules = [(name, seconds, "") for name, seconds in _slowest(_RULES)]
+    return [*_table("time", phases), *_table("file", files), *_table("rule", rules)]
+
+
+def _slowest(spent: dict[str, float]) -> list[tuple[str, float]]:
+    return sorted(spent.items(), key=lambda item: (-item[1], item[0]))
 
 
 def _table(title: str, rows: list[tuple[str, float, str]]) -> list[str]:

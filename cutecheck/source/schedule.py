@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator, Sequence
 
+from cutecheck import timing
 from cutecheck.facts import SourceError
 from cutecheck.progress import progress
 from cutecheck.source.eval.launches import Walks
@@ -30,8 +31,11 @@ def parts(
             for i, job in enumerate(jobs):
                 launches = walks.of(walks.key(job.arch, job.path))
                 part = recall.part(job) if recall is not None and i in known else next(fresh)
+                if part is not None and i not in known:
+                    timing.evaluated(job.path, part.seconds)
                 if part is None or not launches.follows(part.attempts):
                     part = translator.run(job, launches)
+                    timing.evaluated(job.path, part.seconds, "evaluated again in its turn" if i not in known else "")
                     if recall is not None:
                         recall.keep(job, part)
                 yield part

@@ -9,6 +9,7 @@ import multiprocessing
 import os
 import pickle
 import signal
+import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
@@ -16,6 +17,7 @@ from math import inf
 from pathlib import Path
 from typing import Any
 
+from cutecheck import timing
 from cutecheck.cache import digest
 from cutecheck.facts import SourceError
 from cutecheck.progress import progress
@@ -193,6 +195,14 @@ class _Work:
         """What a file comes to, for each architecture."""
         return self._collected(self._runner.script(path))
 
+    def timed(self, path: str) -> list[Collected]:
+        """What a file comes to, in this process."""
+        began = time.process_time()
+        try:
+            return self.one(path)
+        finally:
+            timing.evaluated(path, time.process_time() - began)
+
     def bound(self) -> list[Collected]:
         """What bindings that are given by hand come to."""
         return self._collected(self._runner.bound(self._wanted, self._instantiate))
@@ -214,7 +224,7 @@ class _Work:
 
     def _made(self, paths: Sequence[str], processes: int) -> Iterator[list[Collected]]:
         if processes <= 1 or len(paths) < _WORTH or not can_fork():
-            yield from map(self.one, paths)
+            yield from map(self.timed, paths)
             return
         before = set(multiprocessing.active_children())
         context = multiprocessing.get_context("fork")
@@ -233,10 +243,12 @@ class _Work:
 
     def _received(self, path: str, future: Future[bytes]) -> list[Collected]:
         try:
-            parts, seen = pickle.loads(future.result())
-        except Exception:  # one of them died, which ends the others, or a value does not travel or arrive
-            return self.one(path)
+            parts, seen, seconds = pickle.loads(future.result())
+        except Exception as error:  # one of them died, which ends the others, or a value does not travel or arrive
+            timing.evaluated(path, 0.0, f"evaluated again, alone: {type(error).__name__}: {error}")
+            return self.timed(path)
         noted(seen)
+        timing.evaluated(path, seconds)
         assert isinstance(parts, list)
         return parts
 
@@ -275,6 +287,7 @@ def _begin(work: _Work) -> None:
 
 
 def _run(path: str) -> bytes:
+    began = time.process_time()
     with watched() as seen:
         part = _mine[0].one(path)
-    return pickle.dumps((part, dict(seen)))
+    return pickle.dumps((part, dict(seen), time.process_time() - began))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence, Set
 from dataclasses import dataclass, field, replace
 
@@ -67,6 +68,7 @@ class Part:
     handed: tuple[Handed, ...] = ()
     unsure: Set[str] = frozenset()
     refused: Refused | None = None  # the `#error` that preprocessing reaches
+    seconds: float = field(default=0.0, compare=False)  # of the processor, that its evaluation took
 
 
 @dataclass(slots=True)
@@ -92,13 +94,15 @@ class Translator:
     def run(self, job: Job, launches: Launches) -> Part:
         """The facts of a job after ``launches``, which learn what was walked here."""
         launches.attempts, launches.place = [], neighbourhood(job.path, self.limits)
+        began = time.process_time()
         try:
-            return self._run(job, launches)
+            part = self._run(job, launches)
         except Exception as error:  # one unit must not hide the others: it becomes one line of the report
             part = Part(attempts=tuple(launches.attempts))
             said = f"internal error while reading this: {type(error).__name__}: {error}"
             part.facts.errors[job.path, said] = SourceError(job.path, said)
-            return part
+        part.seconds = time.process_time() - began
+        return part
 
     def _run(self, job: Job, launches: Launches) -> Part:
         closure = self.tree.closure(job.path, job.arch)

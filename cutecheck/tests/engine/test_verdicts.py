@@ -104,6 +104,30 @@ def test_a_warm_check_says_what_a_cold_one_says(tmp_path: Path, capsys: pytest.C
     assert "time: check" in said
     spent = [float(ms) for ms in re.findall(r"^rule: CUT\d+ [a-z0-9-]+ +([\d.]+) ms$", said, re.MULTILINE)]
     assert len(spent) == len(RULES) and spent == sorted(spent, reverse=True) and spent[0] > 0
+    assert re.search(r"^file: a\.cu +[\d.]+ ms$", said, re.MULTILINE)
+    assert run([*command, "--time"]) == 1
+    assert "file: " not in capsys.readouterr().err, "nothing was evaluated"
+
+
+def _no_room(path: str) -> bytes:
+    raise MemoryError(f"no room for {path}")
+
+
+def test_files_that_a_worker_did_not_finish_are_evaluated_again(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With the same result, and a word on why that took its time."""
+    text = "import cutlass.cute as cute\n\natom = cute.make_layout((4, 8), stride=(8, 1))\n"
+    for name in "abcd":
+        (tmp_path / f"{name}.py").write_text(text)
+    command = ["facts", str(tmp_path), "--isolated", "--no-cache", "--output-format", "json", "--time"]
+    assert run([*command, "-j", "1"]) == 0
+    alone = capsys.readouterr()
+    monkeypatch.setattr("cutecheck.source.scripts._run", _no_room)
+    assert run([*command, "-j", "2"]) == 0
+    beside = capsys.readouterr()
+    assert beside.out == alone.out and "alone:" not in alone.err
+    assert beside.err.count("evaluated again, alone: MemoryError: no room for") == 4
 
 
 @pytest.mark.parametrize("where", ["cutecheck.source.translate.Translator.run", "cutecheck.engine.shares._one"])
