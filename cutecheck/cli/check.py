@@ -208,9 +208,10 @@ def _confirmed(
 
     with using_cute(settings.cute):
         request = confirm_tiers.Request(report.facts, report.findings, paths, settings, environment, arguments)
-        outcomes = confirm_tiers.confirmed(arguments.confirm, request)
+        outcomes, interrupted = confirm_tiers.confirmed(arguments.confirm, request)
     findings = confirm_tiers.with_confirmations(request, outcomes)
-    return replace(report, findings=findings, confirmation=tuple(o.document for o in outcomes)), outcomes
+    errors = (*report.errors, *interrupted)
+    return replace(report, findings=findings, errors=errors, confirmation=tuple(o.document for o in outcomes)), outcomes
 
 
 def settings_from(arguments: argparse.Namespace) -> Settings:

@@ -116,7 +116,8 @@ def run(arguments: argparse.Namespace) -> int:
                 errors=(*given.missing, *facts.errors),
             )  # fmt: skip
             request = confirm_tiers.Request(facts, findings, given.paths, settings, environment, arguments)
-            outcomes = confirm_tiers.confirmed(arguments.tier, request)
+            outcomes, interrupted = confirm_tiers.confirmed(arguments.tier, request)
+            facts = replace(facts, errors=(*facts.errors, *interrupted))
     except (ConfigError, ValueError) as error:
         return fail(str(error), as_json)
     try:
@@ -128,7 +129,7 @@ def run(arguments: argparse.Namespace) -> int:
                 out.write("".join(line + "\n" for line in confirm_tiers.lines(outcomes, facts.errors, full)))
     except OSError as error:
         return unwritten(arguments.output_file, error, as_json)
-    if blocking(facts.errors, given):
+    if interrupted or blocking(facts.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not facts.errors:
         print(f"cutecheck: no C++, CUDA or Python sources in {', '.join(arguments.paths)}", file=sys.stderr)

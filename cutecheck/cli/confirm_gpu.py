@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as Xml
 
 from cutecheck.cli.confirm_places import Places
-from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome
+from cutecheck.cli.confirm_tiers import Judged, Request, TierOutcome, interruption
 from cutecheck.cli.output import Out, dump, unwritten
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ def run(arguments: argparse.Namespace, environment: dict[str, str], places: Plac
     """The exit code: 5 where a measurement contradicts what was found. Raises ValueError for a place with nothing."""
     from cutecheck.engine.run import blocking, check, inputs
     from cutecheck.engine.status import Exit
+    from cutecheck.exec.child import stoppable
     from cutecheck.exec.gpu import tier
     from cutecheck.exec.gpu.devices import find_bench
     from cutecheck.report.concise import error_line
@@ -38,21 +39,23 @@ def run(arguments: argparse.Namespace, environment: dict[str, str], places: Plac
         places.require(report.facts, report.findings)
     facts = replace(report.facts, events=tuple(e for e in report.facts.events if places.hold(e.span)))
     findings = tuple(f for f in report.findings if places.hold(f.span))
-    bench = find_bench(environment, arguments.counters)
-    if isinstance(bench, str):
-        arch = next(iter(settings.arch), "sm_90a")
-        made = tier.unavailable(facts, findings, arch, bench)
-    else:
-        made = tier.confirm(facts, findings, bench, _folders(map(Path, arguments.paths)))
+    with stoppable() as stopped:
+        bench = find_bench(environment, arguments.counters)
+        if isinstance(bench, str):
+            arch = next(iter(settings.arch), "sm_90a")
+            made = tier.unavailable(facts, findings, arch, bench)
+        else:
+            made = tier.confirm(facts, findings, bench, _folders(map(Path, arguments.paths)))
+        interrupted = interruption(stopped.is_set())
     for kind, file in reports:
         try:
             with Out(file) as out:
                 out.write(_RENDER[kind](made))
         except OSError as error:
             return unwritten(file, error, arguments.output_format == "json")
-    for unread in report.errors:
+    for unread in (*report.errors, *interrupted):
         print(error_line(unread), file=sys.stderr)
-    if blocking(report.errors, given):
+    if interrupted or blocking(report.errors, given):
         return Exit.ERROR
     if facts.files == 0 and not report.errors:
         print(f"cutecheck: no C++, CUDA or Python sources in {', '.join(arguments.paths)}", file=sys.stderr)

@@ -133,13 +133,23 @@ def _modelled(version: str) -> str:
         return ""
 
 
-def confirmed(tiers: Sequence[str], request: Request) -> list[TierOutcome]:
-    """Every tier, in order."""
+def confirmed(tiers: Sequence[str], request: Request) -> tuple[list[TierOutcome], tuple[SourceError, ...]]:
+    """Every tier, in order; and what is to be said where an interrupt came: the rest is unavailable then."""
     from cutecheck.cli import confirm_dsl, confirm_gpu, confirm_host, confirm_isa
+    from cutecheck.exec.child import stoppable
 
     made = {"host": confirm_host.outcome, "isa": confirm_isa.outcome, "dsl": confirm_dsl.outcome,
             "gpu": confirm_gpu.outcome}  # fmt: skip
-    return [made[t](request) for t in tiers]
+    with stoppable() as stopped:
+        return [made[t](request) for t in tiers], interruption(stopped.is_set())
+
+
+def interruption(was: bool) -> tuple[SourceError, ...]:
+    """What a report says of an interrupt."""
+    from cutecheck.exec.child import INTERRUPTED
+    from cutecheck.facts import SourceError
+
+    return (SourceError("", INTERRUPTED),) if was else ()
 
 
 def document(outcomes: Sequence[TierOutcome], errors: Sequence[SourceError]) -> dict[str, Any]:

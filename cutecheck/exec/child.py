@@ -6,9 +6,10 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -26,6 +27,12 @@ os.execv(sys.argv[4], sys.argv[4:])
 """
 
 
+STOPPED = "interrupted"
+INTERRUPTED = "interrupted: not everything was confirmed; this is what is known"
+_stopped = threading.Event()
+_running: set[subprocess.Popen[bytes]] = set()
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Seconds of wall clock and CPU, bytes of memory and of a written file."""
@@ -37,16 +44,19 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a child ended; ``code`` is None after a timeout, negative for a signal."""
+    """How a child ended; ``code`` is None after a timeout or an interrupt, negative for a signal."""
 
     code: int | None
     out: str
     err: str
     seconds: float
+    interrupted: bool = False
 
     @property
     def failure(self) -> str:
         """Why it failed in words, empty when it did not."""
+        if self.interrupted:
+            return STOPPED
         if self.code is None:
             return f"stopped after {self.seconds:.0f} s"
         if self.code < 0:
@@ -57,8 +67,10 @@ class Ended:
 def run(command: Sequence[str], folder: Path, limits: Limits, extra: Mapping[str, str] | None = None) -> Ended:
     """Run an absolute path with arguments in ``folder``; its temporary files go there, too.
 
-    ``extra``: variables of its environment besides the path.
+    ``extra``: variables of its environment besides the path. After an interrupt (:func:`stoppable`) none is started.
     """
+    if _stopped.is_set():
+        return Ended(None, "", "", 0.0, True)
     launcher = [sys.executable, "-I", "-S", "-c", _LIMITED]
     bounds = [str(max(1, int(limits.seconds))), str(limits.memory), str(limits.file)]
     environment = {"PATH": os.environ.get("PATH", os.defpath), "LC_ALL": "C", "TMPDIR": str(folder), **(extra or {})}
@@ -68,13 +80,42 @@ def run(command: Sequence[str], folder: Path, limits: Limits, extra: Mapping[str
             [*launcher, *bounds, *command], cwd=folder, env=environment, stdin=subprocess.DEVNULL, stdout=out,
             stderr=err, start_new_session=True,
         )  # fmt: skip
+        _running.add(child)
         try:
-            code: int | None = child.wait(limits.seconds)
+            code: int | None = child.wait(0 if _stopped.is_set() else limits.seconds)
         except subprocess.TimeoutExpired:
             code = None
         finally:
+            _running.discard(child)
             _end_group(child)
-    return Ended(code, _read(folder / "stdout"), _read(folder / "stderr"), time.monotonic() - begin)
+    seconds, cut = time.monotonic() - begin, _stopped.is_set() and code != 0
+    return Ended(None if cut else code, _read(folder / "stdout"), _read(folder / "stderr"), seconds, cut)
+
+
+@contextmanager
+def stoppable() -> Iterator[threading.Event]:
+    """The first interrupt (Ctrl-C) inside ends the children, and those after them do not start: what asks for them
+    goes on with what there is. The second one is an ordinary one. The event says, inside, whether there was one.
+
+    Only the main thread hears of interrupts; from another one nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield _stopped
+        return
+
+    def stop(*_: object) -> None:
+        signal.signal(signal.SIGINT, before)
+        _stopped.set()
+        for child in list(_running):
+            with suppress(ProcessLookupError, PermissionError):
+                os.killpg(child.pid, signal.SIGKILL)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield _stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+        _stopped.clear()
 
 
 def _end_group(child: subprocess.Popen[bytes]) -> None:

@@ -73,7 +73,8 @@ class Toolchain:
         """The answers of probes that share their includes, in order."""
         broken = self.precompile()
         if broken:
-            return [Answer(failure=f"CuTe's headers do not compile here: {broken}")] * len(probes)
+            why = broken if broken == child.STOPPED else f"CuTe's headers do not compile here: {broken}"
+            return [Answer(failure=why)] * len(probes)
         answers: dict[int, Answer] = {}
         for start in range(0, len(probes), self.chunk):
             self._some(probes, list(range(start, min(start + self.chunk, len(probes)))), included, answers)
@@ -91,6 +92,9 @@ class Toolchain:
             binary, ended = self._build(probes, wanted, included)
             if binary is not None:
                 self._run(binary, wanted, answers)
+                return
+            if ended.interrupted:
+                answers.update(dict.fromkeys(wanted, Answer(failure=ended.failure)))
                 return
             if ended.code is None:
                 failures = dict.fromkeys(wanted, f"the compiler was {ended.failure}") if len(wanted) == 1 else {}
@@ -224,6 +228,8 @@ def parsed(output: str) -> tuple[dict[int, dict[str, str]], int | None]:
 
 
 def _first_error(ended: child.Ended) -> str:
+    if ended.interrupted:
+        return ended.failure
     match = _ERROR.search(ended.err)
     if match:
         return match[1][:300]

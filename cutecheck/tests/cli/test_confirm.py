@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from cutecheck.cli import main
 from cutecheck.cli.confirm_tiers import Judged, TierOutcome
 from cutecheck.exec import child
-from cutecheck.exec.headers import NoHeaders
+from cutecheck.exec.child import run as begin
+from cutecheck.exec.headers import Headers, NoHeaders
 from cutecheck.facts import Event, Span, TensorFact
 from cutecheck.findings import Finding
 from cutecheck.model.layout import Layout
@@ -101,7 +103,7 @@ def test_exit_codes(bare: None, monkeypatch: pytest.MonkeyPatch, capsys: Capture
 
     judged = (Judged(Span("x.cu", 1, 1, 1, 2), "sm_80", status, "said"),)
     outcome = TierOutcome("host", lambda _full: iter(["line"]), {"tier": "host"}, judged, status == "unavailable")
-    monkeypatch.setattr(confirm_tiers, "confirmed", lambda *_: [outcome])
+    monkeypatch.setattr(confirm_tiers, "confirmed", lambda *_: ([outcome], ()))
     assert run(capsys, "check", "--confirm=host")[0] == expected
     assert run(capsys, "check", "--confirm=host", "--exit-zero")[0] == (5 if expected == 5 else 0)
     assert run(capsys, "confirm")[0] == (5 if expected == 5 else 0)
@@ -186,3 +188,27 @@ def test_a_place_is_what_stands_there(bare: None, capsys: Capture, tmp_path: Pat
     assert "stands here; the closest is at line" in capsys.readouterr().err
     assert main([*options[:-2], f"{tmp_path}/none.cu:2"]) == 2
     assert "no such file" in "".join(capsys.readouterr())
+
+
+def test_an_interrupt_leaves_a_report_of_what_is_known(
+    bare: None, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    """No compiler is started after it; the second command is not interrupted, and tries."""
+    headers = Headers("/no/compiler", Path("/no/include"), (), "4.2.0")
+    monkeypatch.setattr("cutecheck.exec.headers.find_headers", lambda *_: headers)
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGINT)
+        return begin(*given, **named)
+
+    monkeypatch.setattr(child, "run", interrupted)
+    for command in (("confirm",), ("check", "--confirm", "host")):
+        code, out, _ = run(capsys, *command, "--output-format", "json")
+        assert code == 2
+        document = json.loads(out)
+        assert child.INTERRUPTED in [e["message"] for e in document["errors"]]
+        made = document if command == ("confirm",) else document["confirmation"][0]
+        why = {c["reason"] for c in made["confirmations"] if c["site_status"] == "resolved"}
+        assert why and all("interrupted" in reason and "headers" not in reason for reason in why)
+    monkeypatch.setattr(child, "run", begin)
+    assert run(capsys, "confirm", "--output-format", "json")[0] == 0

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from threading import Timer
 
-from cutecheck.exec.child import Limits, run
+from cutecheck.exec.child import Limits, run, stoppable
 
 PYTHON = sys.executable
 
@@ -41,3 +45,26 @@ def test_file_size(tmp_path: Path) -> None:
     ended = run([PYTHON, "-c", "open('big', 'wb').write(b'x' * (1 << 20))"], tmp_path, Limits(file=1 << 16))
     assert ended.failure
     assert (tmp_path / "big").stat().st_size <= 1 << 16
+
+
+def test_an_interrupt_ends_the_children_and_starts_no_others(tmp_path: Path) -> None:
+    for name in "abcd":
+        (tmp_path / name).mkdir()
+    asleep = [PYTHON, "-c", "open('began', 'w').close(); import time; time.sleep(60)"]
+    begin, before = time.monotonic(), signal.getsignal(signal.SIGINT)
+
+    def once_begun() -> None:
+        while not (tmp_path / "a" / "began").exists():
+            time.sleep(0.02)
+        os.kill(os.getpid(), signal.SIGINT)
+
+    with stoppable() as stopped, ThreadPoolExecutor(1) as pool:
+        timer = Timer(0, once_begun)
+        timer.start()
+        ended = list(pool.map(lambda name: run(asleep, tmp_path / name, Limits()), "abc"))
+        assert stopped.is_set()
+    timer.join()
+    assert time.monotonic() - begin < 40
+    assert [e.failure for e in ended] == ["interrupted"] * 3 and not (tmp_path / "b" / "began").exists()
+    assert signal.getsignal(signal.SIGINT) is before
+    assert run([PYTHON, "-c", "print(1)"], tmp_path / "d", Limits()).out == "1\n", "what comes after is as ever"
