@@ -63,8 +63,11 @@ def missed_barrier(call: Call, context: Context) -> tuple[Guard, int] | None:
 
 
 def _of_block(call: Call) -> bool:
-    """``__syncthreads()``, and what the DSL has for it: ``sync_threads()``, ``barrier()`` of all threads."""
-    return call.function in _BLOCK or (call.function == "barrier" and not call.arguments)
+    """``__syncthreads()``, and what the DSL has for it: ``sync_threads()``, ``barrier()`` of all threads.
+
+    In C++ ``barrier`` is any step of a barrier in assembly that is not followed.
+    """
+    return call.function in _BLOCK or (call.function == "barrier" and call.span.is_python and not call.arguments)
 
 
 def missed_wait(call: Call, context: Context) -> tuple[Guard, int] | None:

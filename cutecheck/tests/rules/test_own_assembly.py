@@ -139,3 +139,35 @@ def test_stores_of_tma(tmp_path: Path, fence: str, commit: str, expected: set[st
 def test_groups_of_products(tmp_path: Path, opens: str, closes: str, expected: set[str]) -> None:
     text = example(WgmmaNotWaited, warpgroup_arrive=opens, warpgroup_commit_batch=closes, warpgroup_wait="own::wg_done")
     assert codes(tmp_path, text, "sm_90a") & {"CUT215"} == expected
+
+
+SOME = """
+__device__ void start(uint64_t const* at, uint32_t count) {
+  uint32_t where = cast_smem_ptr_to_uint(at);
+  asm volatile("{\\n\\tmbarrier.init.shared::cta.b64 [%%1], %%0; \\n}" : : "r"(count), "r"(where));
+}
+__global__ void kernel(float* in, float* out, uint64_t** where) {
+  __shared__ float a[512];
+  Tensor s = make_tensor(make_smem_ptr(a), Layout<_512>{});
+  auto c = make_tiled_copy(Copy_Atom<UniversalCopy<uint128_t>, float>{}, Layout<_128>{}, Layout<_4>{});
+  auto t = c.get_slice(threadIdx.x);
+  copy(c, t.partition_S(make_tensor(make_gmem_ptr(in), Layout<_512>{})), t.partition_D(s));
+  if (threadIdx.x / 32 == 1) %s
+  %s
+  copy(c, t.partition_S(s), t.partition_D(make_tensor(make_gmem_ptr(out), Layout<_512>{})));
+}
+void run(float* a, float* b, uint64_t** w) { kernel<<<1, 128>>>(a, b, w); }
+"""
+
+
+@pytest.mark.parametrize(
+    ("some", "every", "expected"),
+    [
+        ("start(where[threadIdx.y], 3);", "__syncthreads();", set[str]()),
+        ("__syncthreads();", "start(where[threadIdx.y], 3);", {"CUT212"}),
+    ],
+)
+def test_what_one_warp_does_with_barriers_elsewhere_is_no_barrier_of_the_block(
+    tmp_path: Path, some: str, every: str, expected: set[str]
+) -> None:
+    assert codes(tmp_path, SOME % (some, every)) == expected
