@@ -44,10 +44,11 @@ def announcements(context: Context) -> dict[tuple[str, str, str], list[Announced
                 steps[(event.enclosing, event.kernel, event.arch)].append(event)
         found: dict[tuple[str, str, str], list[Announced]] = defaultdict(list)
         others = _others(context)
+        open_to = {(e.enclosing, e.kernel, e.arch) for e in context.facts.events if may_be_load(e)}
         for key, items in steps.items():
             items.sort(key=lambda x: x.order)
-            if not _announces(items[0]):
-                continue  # the bytes may be announced after the loads
+            if not _announces(items[0]) or key in open_to:
+                continue  # the bytes may be announced after the loads, or be of others besides
             for item in items:
                 groups = found[key]
                 if isinstance(item, Call) and _announces(item):
@@ -93,6 +94,13 @@ def is_load(event: Event) -> bool:
     if event.kind != "copy" or atom is None:
         return event.kind == "copy" and bool(event.signals)
     return "TMA_LOAD" in atom.op or _in_bulk(event)
+
+
+def may_be_load(event: Event) -> bool:
+    """A copy of which it is not known how it is made, nor that it goes elsewhere than to shared memory: it may tell a
+    barrier of bytes, too."""
+    known = event.kind != "copy" or event.reason is None or event.tiled is not None or event.signals
+    return not known and [t.space for t in event.operands[1:2]] not in (["rmem"], ["gmem"], ["tmem"])
 
 
 def _in_bulk(event: Event) -> bool:

@@ -8,7 +8,7 @@ from typing import cast
 
 from cutecheck.facts import NOT_WALKED, Call, Event, Loop, Unknown
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import is_load
+from cutecheck.rules.derive.announced import is_load, may_be_load
 from cutecheck.rules.derive.targets import atom_of_event
 
 _STEP = re.compile(r"(?:^|_)(acquire|commit|wait|release)(?:_|$)")
@@ -43,6 +43,7 @@ class Pipeline:
         default_factory=lambda: {s: [] for s in ("acquire", "commit", "wait", "release")}
     )
     loads: list[Event] = field(default_factory=list)
+    unsure: list[Event] = field(default_factory=list)  # copies that may be loads into it: nothing is known of them
     reads: list[Event] = field(default_factory=list)  # of the shared memory that the loads fill, and nothing else does
     states: dict[str, State] = field(default_factory=dict)  # what steps are given, by where they were made
     barriers: list[Call] = field(default_factory=list)  # what gives one of its barriers
@@ -157,9 +158,11 @@ def _link(context: Context, found: dict[tuple[str, str], Pipeline]) -> None:
             pipeline = found.get((by_buffer.get((t.buffer, event.arch), ""), event.arch))
             if pipeline is not None and event.kernel == pipeline.made.kernel and event not in pipeline.reads:
                 pipeline.reads.append(event)
+    unsure = [e for e in events if may_be_load(e)]
     vague = _vague(context)
     for pipeline in found.values():
         pipeline.escapes |= cut_short(context, pipeline.made)
+        pipeline.unsure += [e for e in unsure if (e.kernel, e.arch) == (pipeline.made.kernel, pipeline.made.arch)]
         for step in vague.get((pipeline.made.kernel, pipeline.made.arch), []):
             pipeline.steps[step[0]].append(step[1])  # it may be of this one
 
@@ -227,7 +230,7 @@ def fills(pipeline: Pipeline) -> list[list[Event]]:
 
     Of several calls at one place those with other operands alone are kept, so a stage is left out in which one of its
     loads comes from a place that was reached before, but where each of them fills another buffer. So are loads under
-    conditions or in loops of their own.
+    conditions or in loops of their own, or beside copies of which nothing is known.
     """
     acquired = pipeline.steps["acquire"]
     out: list[list[Event]] = []
@@ -238,7 +241,8 @@ def fills(pipeline: Pipeline) -> list[list[Event]]:
         places = {e.span for e in loads}
         plain = all(e.loops == call.loops and _alike(e, call) for e in loads)
         apart = len(places) == len(loads) or len({_filled(e) for e in loads}) == len(loads)
-        if loads and plain and apart and not places & seen:
+        more = any(e.order > call.order and (end is None or e.order < end) for e in pipeline.unsure)
+        if loads and plain and apart and not more and not places & seen:
             out.append(loads)
         seen |= places
     return out

@@ -12,7 +12,15 @@ from typing import cast
 from cutecheck.facts import Call, Event, Guard
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.announced import ADDS, BY_ASSEMBLY, announced_bytes, array_of, bytes_by, is_load
+from cutecheck.rules.derive.announced import (
+    ADDS,
+    BY_ASSEMBLY,
+    announced_bytes,
+    array_of,
+    bytes_by,
+    is_load,
+    may_be_load,
+)
 
 _EXPECT = "mbarrier.expect"
 _OPEN = ("", "?")
@@ -37,6 +45,8 @@ def told(context: Context) -> dict[tuple[object, str, str], Told | None]:
             if call.function in (_EXPECT, BY_ASSEMBLY) and call.subject.partition("|")[2] not in _OPEN:
                 steps[(call.subject, call.arch)].append(call)
         for event in context.facts.events:
+            if may_be_load(event):
+                vague.add((event.kernel, event.arch))
             if not is_load(event):
                 continue
             if event.signals.partition("|")[2] in _OPEN:

@@ -1,4 +1,4 @@
-"""A kernel that a limit leaves in the middle is not judged by what the rest of it may do."""
+"""A kernel of which not all was followed is not judged by what the rest of it may do."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import source
 from cutecheck.rules.register_counts import RegisterCounts
+from cutecheck.rules.tma_bytes import TmaTransactionBytes
 
 
 def test_registers_that_warps_ask_for_where_nothing_was_walked(tmp_path: Path) -> None:
@@ -29,3 +30,16 @@ def test_registers_that_warps_ask_for_where_nothing_was_walked(tmp_path: Path) -
         assert not made.findings, (steps, made.findings)
     assert {1, 2} <= cut, "no limit is where only some have asked"
     assert turned.count("warpgroup_reg_dealloc") == 2 and len(asks) == 3 and not made.errors
+
+
+def test_bytes_beside_a_copy_of_which_nothing_is_known(tmp_path: Path) -> None:
+    """It may bring the rest: at a barrier that is known, and at one of which nothing is."""
+    wrong = source(TmaTransactionBytes.invalid[0])
+    load = "copy(tma.with(bar), cta.partition_S(gA), cta.partition_D(sA));"
+    other = f"{load} copy(Other<Tma>::load(bar), Other<Tma>::from(), Other<Tma>::to());"
+    hidden = ("alignas(8) uint64_t bar;", "alignas(8) uint64_t own; uint64_t& bar = Other<Tma>::barrier(own);")
+    for text in (wrong, wrong.replace(*hidden)):
+        for now, expected in ((load, ["CUT805"]), (other, [])):
+            (tmp_path / "kernel.cu").write_text(text.replace(load, now))
+            made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
+            assert [f.code for f in made.findings] == expected, text

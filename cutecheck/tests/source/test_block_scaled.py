@@ -1,4 +1,4 @@
-"""Scale factors of sm_100's block-scaled MMAs in C++, against CuTe itself on the host."""
+"""Scale factors of sm_100's and sm_120's block-scaled MMAs in C++, against CuTe itself on the host."""
 
 from pathlib import Path
 from typing import Any
@@ -29,6 +29,15 @@ OF_ULTRA = """
   auto depth{i} = make_shape(Int<Ultra{i}::K>{{}}, Int<Ultra{i}::SFVecSize>{{}});
   auto ultra{i} = make_layout(make_shape(depth{i}, shape<0>(typename Ultra{i}::ThrLayoutVMNK{{}})));
 """
+IN_REGISTERS = [
+    f"SM120::BLOCKSCALED::SM120_16x8x64_TN_VS<{E2M1}, {E2M1}, float, {UE4M3}, 16>",
+    f"SM120::BLOCKSCALED::SM120_16x8x32_TN_VS<{E4M3}, {E2M1}, float, {UE8M0}, 32>",
+    f"SM120::BLOCKSCALED::SPARSE::SM120_SPARSE_16x8x64_TN_VS<{E4M3}, {E2M1}, float, {UE8M0}, 64>",
+]
+OF_REGISTERS = """
+  using Held{i} = decltype(make_tiled_mma({op}{{}}))::Traits;
+  auto held{i} = make_layout(make_shape(Int<Held{i}::SFVecSize>{{}}, Int<sizeof_bits_v<Held{i}::ValTypeSF>>{{}}));
+"""
 STATEMENTS = """
   auto mma{i} = make_tiled_mma({op}{{}});
   using Mma{i} = decltype(mma{i});
@@ -47,8 +56,9 @@ COPY = """
 """
 ALL = "".join(STATEMENTS.format(i=i, op=op) for i, op in enumerate(OPERATIONS)) + COPY
 ALL += "".join(OF_ULTRA.format(i=i, op=op) for i, op in enumerate(ULTRA))
+ALL += "".join(OF_REGISTERS.format(i=i, op=op) for i, op in enumerate(IN_REGISTERS))
 LAYOUTS = [f"{n}{i}" for i in range(len(OPERATIONS)) for n in ("a", "more", "stride")] + ["described"]
-LAYOUTS += [f"ultra{i}" for i in range(len(ULTRA))]
+LAYOUTS += [f"ultra{i}" for i in range(len(ULTRA))] + [f"held{i}" for i in range(len(IN_REGISTERS))]
 SCALES = [f"scales{i}" for i in range(len(OPERATIONS))] + [f"ultra_scales{i}" for i in range(len(ULTRA))]
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.atoms import MMAAtom, element_type
+from cutecheck.model.dtype import DType
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse
 from cutecheck.model.tiled.tmem import tmem_fragment
@@ -18,6 +19,7 @@ from cutecheck.source.eval.values import Scalar, ScalarType, Tag, TensorVal, Val
 _SCALED = re.compile(r"SM100_MMA_MXF\w+?(_2x1SM)?_SS(_SPARSE)?")
 _ULTRA = re.compile(r"SM103::SM103_MXF4_ULTRA(_2x1SM)?_SS_VS")  # scaled as the operation of sm_100 is
 _VECTOR = re.compile(r"UMMA::tmem_sf_frg<\w+,(\d+),")
+_IN_REGISTERS = re.compile(r"SM120::BLOCKSCALED::(SPARSE::)?SM120_\w+_TN_VS")  # their last arguments: type, vector
 _M, _N = 4, 5  # positions among the arguments of the operations
 _IN_TMEM = "UMMA::tmem_"
 
@@ -30,6 +32,12 @@ def scale_factor_member(atom: MMAAtom, name: str) -> Value | None:
         return Scalar(depth, "int")
     if name in ("SFALayout", "SFBLayout"):
         return ValueType(parse(told[name])) if name in told else None
+    if _IN_REGISTERS.fullmatch(atom.op) and len(atom.args) > _N - 1:
+        kind, length = atom.args[_N - 2 : _N]
+        if name == "SFVecSize" and isinstance(length, int):
+            return Scalar(length, "int")
+        if name == "ValTypeSF" and isinstance(kind, DType):
+            return ScalarType(kind)
     if "FrgTypeSFA" not in told:
         return None
     vector = _VECTOR.match(told["FrgTypeSFA"])
