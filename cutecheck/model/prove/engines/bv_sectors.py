@@ -54,13 +54,20 @@ def _query(
     g: GmemSectors, own: list[Expr], shared: Expr, rest: Layout, domains: dict[str, Domain], options: Options
 ) -> tuple[Translation, Any, dict[str, Any]]:
     """The translation, the solver without the constraints of the former, and the values of a witness by name."""
-    lane_bytes = int(g.vector_bytes)
-    t = Translation(dict(domains), width=24)
-    z3, size = t.z3, t.value(int(g.element_bits) // 8)
+    lane_bytes, unit = int(g.vector_bytes), int(g.element_bits)
+    finer = (8 // unit).bit_length() - 1 if unit < 8 else 0  # 2 ** finer elements are a byte
+    t = Translation(dict(domains), width=24 + finer)
+    z3 = t.z3
     base, warp = z3.BitVec("smem base", t.width), t.variable(_WARP)
     t.constraints += [base & t.value(low_bits(int(g.base_alignment))) == 0, z3.ULT(base, t.value(1 << 10))]
-    start = base + (t.expression(shared) + t.layout_offset(rest.shape, rest.stride, "rest")) * size
-    vectors = [start + t.expression(e) * size for e in own]
+    start = t.expression(shared) + t.layout_offset(rest.shape, rest.stride, "rest")
+    if finer:
+        elements = [start + t.expression(e) for e in own]
+        t.constraints += [e & t.value((1 << finer) - 1) == 0 for e in elements]
+        vectors = [base + z3.LShR(e, finer) for e in elements]
+    else:
+        first, size = base + start * t.value(unit // 8), t.value(unit // 8)
+        vectors = [first + t.expression(e) * size for e in own]
     t.constraints += [v & t.value(lane_bytes - 1) == 0 for v in vectors]
     sectors = [z3.LShR(v, 5) for v in vectors]
     apart = [[_apart(own[j], e) for j in range(i)] for i, e in enumerate(own)]
