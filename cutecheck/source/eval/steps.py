@@ -65,4 +65,10 @@ def _frees_tensor_memory(called: str, fn: Value) -> bool:
     return called.rpartition(".")[2] == "dealloc_tmem" or called in _FREES
 
 
-__all__ = ["noted", "synchronises"]
+def frees(fn: Value) -> bool:
+    """Whether a function that is not followed gives tensor memory back, and does nothing else with what it is given."""
+    called = getattr(fn, "name", None) or getattr(fn, "what", None)
+    return isinstance(called, str) and _frees_tensor_memory(called, fn)
+
+
+__all__ = ["frees", "noted", "synchronises"]
