@@ -41,7 +41,7 @@ from cutecheck.source.dsl.values import (
     Partial,
     Sink,
 )
-from cutecheck.source.eval import calls, steps, ir
+from cutecheck.source.eval import calls, ir, steps
 from cutecheck.source.eval.containers import written
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
