@@ -275,9 +275,13 @@ def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int] | None,
     ``met`` None: the calls do not matter.
     """
     found: set[str] = set()
+    units = list(units)
+    own = _Own([d for unit in units for d in unit.decls]) if names and met is not None else None
     for unit in units:
         here = _spelled(tree, unit.path, names)
-        for node, called in _mentions(unit.decls) if here else ():
+        for node, called, within in _mentions(unit.decls) if here else ():
+            if called is None and own is not None and isinstance(node, ir.Name) and own.means(node.ident, within):
+                continue  # another function of that name, which this unit defines
             if isinstance(node, _UNREAD):
                 text = "\n".join(tree.lines(node.span.path)[node.span.line - 1 : node.span.end_line])
                 found |= {name for name in here if name in text}
@@ -289,23 +293,61 @@ def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int] | None,
 _UNREAD = (ir.Opaque,)
 
 
-def _mentions(root: object) -> Iterator[tuple[Any, ir.Call | None]]:
-    """The names in declarations, each with the call whose function it names, and what could not be read."""
-    todo: list[tuple[Any, ir.Call | None]] = [(root, None)]
+class _Own:
+    """The functions that namespaces have, as far as a name without any in front of it is looked up there."""
+
+    def __init__(self, decls: Sequence[ir.Decl]) -> None:
+        self._defined: dict[tuple[str, ...], set[str]] = {}
+        self._declared: dict[tuple[str, ...], set[str]] = {}
+        self._opens = False  # names of other namespaces may be found as well
+        self._walk(decls, ())
+
+    def _walk(self, decls: Sequence[ir.Decl], within: tuple[str, ...]) -> None:
+        for decl in decls:
+            if isinstance(decl, ir.Namespace):
+                self._walk(decl.members, _inside(within, decl))
+            elif isinstance(decl, ir.Using):
+                self._opens |= decl.kind in ("namespace", "name")
+            elif isinstance(decl, ir.Function):
+                found = self._declared if decl.body is None else self._defined
+                found.setdefault(within, set()).add(decl.name)
+
+    def means(self, name: str, within: tuple[str, ...]) -> bool:
+        """Whether it is a function that the unit defines."""
+        around = [within[:n] for n in range(len(within), -1, -1)]
+        for at in around if not self._opens else ():
+            if name in self._declared.get(at, ()):
+                return False
+            if name in self._defined.get(at, ()):
+                return True
+        return False
+
+
+def _inside(within: tuple[str, ...], namespace: ir.Namespace) -> tuple[str, ...]:
+    return (*within, *(namespace.name.split("::") if namespace.name else [""]))
+
+
+def _mentions(root: object) -> Iterator[tuple[Any, ir.Call | None, tuple[str, ...]]]:
+    """The names in declarations, each with the call whose function it names, and what could not be read.
+
+    With them the namespaces that they stand in.
+    """
+    todo: list[tuple[Any, ir.Call | None, tuple[str, ...]]] = [(root, None, ())]
     while todo:
-        node, call = todo.pop()
+        node, call, within = todo.pop()
         if isinstance(node, ir.Lazy):
             node = node.get()
         if isinstance(node, (tuple, list)):
-            todo += [(part, None) for part in node]
+            todo += [(part, None, within) for part in node]
         elif isinstance(node, (ir.Instantiate, ir.Using)):
             continue
         else:
+            within = _inside(within, node) if isinstance(node, ir.Namespace) else within
             if isinstance(node, (ir.Name, ir.Scoped, ir.Attr, *_UNREAD)):
-                yield node, call
+                yield node, call, within
             for name in field_names(type(node)):  # none where it is no part of a program
                 plain = isinstance(node, ir.Call) and name == "fn" and node.launch is None
-                todo.append((getattr(node, name), node if plain and isinstance(node, ir.Call) else None))
+                todo.append((getattr(node, name), node if plain and isinstance(node, ir.Call) else None, within))
 
 
 __all__ = ["Links", "links", "unmet"]

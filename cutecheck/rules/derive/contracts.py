@@ -15,7 +15,7 @@ from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, contr
 from cutecheck.model.prove.canonical import canonical, renamed, restated
 from cutecheck.model.prove.contracts import contract_of, in_source
 from cutecheck.model.prove.domains import INDICES, takes_all, variable_domains, with_step
-from cutecheck.model.prove.properties import Alignment
+from cutecheck.model.prove.properties import Alignment, Holds
 from cutecheck.rules.base import Context, Contract
 
 _DECLARED = re.compile(r"sym\d+")  # a symbol of the DSL
@@ -180,14 +180,18 @@ def _quotients(obligation: Obligation) -> dict[str, int]:
 
 
 class _Factors:
-    """Whether every term of a payload is a multiple of ``divisor`` by its factors alone, under contracts."""
+    """Whether every term of a payload is a multiple of its divisor by its factors alone, under contracts."""
 
     def __init__(self, obligation: Obligation, divisor: int) -> None:
-        self._divisor = divisor
         self._domains = variable_domains(obligation)
         payload = obligation.objects
-        self._open = not isinstance(payload, Alignment) or any(n % divisor for n in _numbers(payload.rest.stride))
-        self._terms = [payload.offset, *_expressions(payload.rest.stride)] if isinstance(payload, Alignment) else []
+        terms: list[tuple[Expr, int]] | None = None
+        if isinstance(payload, Alignment) and not any(n % divisor for n in _numbers(payload.rest.stride)):
+            terms = [(e, divisor) for e in (payload.offset, *_expressions(payload.rest.stride))]
+        elif isinstance(payload, Holds):
+            terms = _divided(payload.conditions)
+        self._open = terms is None
+        self._terms = terms or []
         self._known: dict[tuple[int, tuple[tuple[str, int], ...]], bool] = {}
 
     def hold(self, contract: Iterable[Condition]) -> bool:
@@ -195,15 +199,26 @@ class _Factors:
         if self._open:
             return False
         steps = {v.name: c.lhs.constant or 1 for c in contract for v in c.rhs.variables()}
-        return all(self._holds(i, e, steps) for i, e in enumerate(self._terms))
+        return all(self._holds(i, e, by, steps) for i, (e, by) in enumerate(self._terms))
 
-    def _holds(self, position: int, e: Expr, steps: Mapping[str, int]) -> bool:
+    def _holds(self, position: int, e: Expr, by: int, steps: Mapping[str, int]) -> bool:
         names = {v.name for v in e.variables()}
         key = (position, tuple(sorted((n, s) for n, s in steps.items() if n in names)))
         if key not in self._known:
             narrowed = {n: ex.var(n, with_step(self._domains[n], steps.get(n, 1))) for n in names}
-            self._known[key] = ex.divisor(e.substitute(narrowed)) % self._divisor == 0
+            self._known[key] = ex.divisor(e.substitute(narrowed)) % by == 0
         return self._known[key]
+
+
+def _divided(conditions: Iterable[Condition]) -> list[tuple[Expr, int]] | None:
+    """What a number has to divide, where nothing else is asked of run-time numbers."""
+    found: list[tuple[Expr, int]] = []
+    for c in conditions:
+        if isinstance(c.rhs, Expr) and c.rel is Rel.DIVIDES and c.lhs.constant:
+            found.append((c.rhs, c.lhs.constant))
+        elif c.lhs.variables() or not isinstance(c.rhs, Expr) or c.rhs.variables():
+            return None
+    return found
 
 
 def _numbers(value: object) -> Iterator[int]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 from cutecheck.facts import TensorFact
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr
+from cutecheck.model.expr.terms import Op
 from cutecheck.model.integers import converted
 from cutecheck.model.ints import Condition, Dyn, as_expr
 from cutecheck.model.prove.properties import THREAD
@@ -21,10 +22,21 @@ def first_thread(tensor: TensorFact) -> int | str:
     lowest = ex.bounds(index)[0]
     if lowest is not None and lowest >= 0:
         return 0
-    first = ex.sub(ex.var(THREAD, _domain(index)), index).constant
+    thread = ex.var(THREAD, _domain(index))
+    first = ex.sub(thread, index).constant
+    if first is None:  # `(threadIdx.x - 128) % 128`, of warpgroups from the second on
+        inner = [a.args[0] for m, _ in index.terms for a in m if isinstance(a, Op) and a.kind == "mod"]
+        starts = {ex.sub(thread, e).constant for e in inner}
+        first = next((n for n in starts if n and _begins(index, n)), None)
     if first is None or first % 32:
         return f"which threads take the slices `{index}` is not known"
     return first
+
+
+def _begins(index: Expr, first: int) -> bool:
+    """Whether an index is 0 at this thread, and none before 0 from there on."""
+    moved = shifted(index, first)
+    return moved.substitute({THREAD: ex.const(0)}).constant == 0 and (ex.bounds(moved)[0] or 0) >= 0
 
 
 def _domain(index: Expr) -> Domain:

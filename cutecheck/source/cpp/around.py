@@ -14,7 +14,7 @@ from cutecheck.source.eval.scope import Frame
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
 
-SILENT = ("mapa", "elect", "other", *SPECIAL)  # operations of assembly that do nothing with a barrier
+SILENT = ("mapa", "elect", "other", "canceled", *SPECIAL)  # operations of assembly that do nothing with a barrier
 
 
 @contextmanager

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 _BARRIER = 8  # bytes
 _WARP = 32
 _ROW, _SIZE = 16, 2  # bytes of a matrix's row; the operand of cp.async that says how many
+_RESPONSE = 16  # bytes of what says whether a block was cancelled
 _RESERVED = 8  # barriers of the hardware that CUTLASS does not count
 # how an operation is noted, how often each thread that comes there arrives, and each warp once its MMAs are done
 _NOTED: dict[str, tuple[str, int | None, int | None]] = {
@@ -61,6 +62,9 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
     replay = m.recorder.acts()
     if one.name in SILENT:
         if one.name == "other":
+            return True
+        if one.name == "canceled":
+            _asks(m, one, values[0] if values else None, env, node.span)
             return True
         _set(m, one, _given(m, one.name, values), env, node.span)
         return True
@@ -117,16 +121,17 @@ def _at_barrier(
 ) -> bool:  # fmt: skip
     """Note a step; one of a pipeline is none of the kernel's."""
     found = _place(m, values[one.name == "load"], span)
+    if found is not None and hidden:
+        m.recorder.worked_by_library(found[0], span)
+        return True
     if found is None or (one.maybe and one.name != "arrive"):
         m.recorder.barrier("escapes", barriers.NOWHERE, span, ())
         return False
     buffer, index = found
-    if hidden:
-        m.recorder.worked_by_library(buffer, span)
-        return True
     given = tuple(m.dialect.to_model(v) for v in values[1:])
     if one.name == "load":
-        m.recorder.loaded(buffer, span, (index, *given[1:]), shared_addresses.place(values[0]))
+        to = shared_addresses.place(values[0])
+        m.recorder.loaded(buffer, span, (index, *given[1:]), to, pipelines.of_buffer(buffer))
         return True
     kind, arrivals, commits = _NOTED[one.name]
     if one.name == "arrive" and given:
@@ -181,6 +186,15 @@ def _chunk(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> No
         m.recorder.chunk(span, at, size, "copied", values[1], one.maybe)
     else:
         m.recorder.chunk(span, at, size, "read" if one.name == "ldmatrix" else "stored", None, one.maybe)
+
+
+def _asks(m: Machine, one: ir.Operation, address: Value, env: Env, span: Span) -> None:
+    """Whether another block was cancelled, whose tile this one has: some are, in a run of one thread."""
+    at, replay = shared_addresses.place(address), m.recorder.acts()
+    if at is not None:
+        m.recorder.chunk(span, at, _RESPONSE, "read", None, one.maybe)
+    if replay is not None and replay.thread is not None:
+        _set(m, one, Scalar(int(replay.canceled(at)), "uint32_t"), env, span)
 
 
 def _of_a_class(m: Machine) -> bool:

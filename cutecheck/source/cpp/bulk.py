@@ -21,6 +21,7 @@ from cutecheck.source.eval.values import (
     ObjectPointer,
     Pointer,
     Scalar,
+    ScalarType,
     Value,
     ValueType,
 )
@@ -34,7 +35,9 @@ _NAME = re.compile(
     r"|(?:TMA_STORE(?:_IM2COL)?|TMA_REDUCE_ADD)(?:_[1-5]D)?|BULK_COPY_S2G)::copy$"
 )
 _CP_ASYNC = re.compile(r"(?:^|::)cutlass::arch::cp_async(?:_zfill|_nan)?$")
+_BY_REFERENCE = re.compile(r"^cute::SM80_CP_ASYNC_CACHE(?:ALWAYS|GLOBAL)(?:_ZFILL)?::copy$")
 _GIVEN = 2  # arguments without a condition
+_BYTE = 8  # bits
 _PLACES = (Pointer, Address, Object, ObjectPointer)
 
 
@@ -43,6 +46,9 @@ def applied(m: Machine, fn: Value, args: list[Value], span: Span) -> bool:
     if isinstance(fn, ExternType) and _CP_ASYNC.search(fn.name) and m.recorder.in_kernel():
         _chunk(m, fn, args, span)
         return False
+    if takes_references(fn) and m.recorder.in_kernel() and isinstance(fn, ExternType) and len(args) > 1:
+        _chunk(m, fn, [args[1], args[0], *args[2:]], span)
+        return True
     found = _named(fn)
     if found is None or m.recorder.in_barrier or not m.recorder.in_kernel():
         return False
@@ -69,16 +75,23 @@ def _chunk(m: Machine, fn: ExternType, args: list[Value], span: Span) -> None:
     """``cutlass::arch::cp_async<16>(to, from)``: bytes of each thread; given a condition, perhaps."""
     size = m.dialect.to_model(fn.args[0]) if fn.args else None
     size = size.value if isinstance(size, ValueType) else size
+    if isinstance(size, ScalarType) and size.dtype.bits:
+        size = int(size.dtype.bits) // _BYTE
     count = known_value(size) if isinstance(size, (int, Dyn)) else None
     to = _place(m, args[0], span) if len(args) > 1 else None
     if to is not None and count is not None:
         with as_step(m, span) as (at, _):
-            m.recorder.chunk(at, to, count, "copied", args[1], len(args) > _GIVEN and "zfill" not in fn.name)
+            m.recorder.chunk(at, to, count, "copied", args[1], len(args) > _GIVEN and "zfill" not in fn.name.lower())
 
 
 def is_one(fn: Value) -> bool:
     """Whether a function is one of these, which write no variable that they are given."""
-    return _named(fn) is not None
+    return _named(fn) is not None or takes_references(fn)
+
+
+def takes_references(fn: Value) -> bool:
+    """``SM80_CP_ASYNC_CACHEALWAYS<uint128_t>::copy(from, to)``: what counts is where its arguments are."""
+    return isinstance(fn, ExternType) and _BY_REFERENCE.match(fn.name) is not None
 
 
 def _named(fn: Value) -> re.Match[str] | None:
@@ -92,4 +105,4 @@ def _place(m: Machine, value: Value, span: Span) -> tuple[str, Expr] | None:
     return shared_addresses.located(m, value, span) if isinstance(value, _PLACES) else None
 
 
-__all__ = ["applied", "is_one"]
+__all__ = ["applied", "is_one", "takes_references"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -17,7 +18,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.cpp import sequences, tokens
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, ir, shared_addresses
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import (
@@ -57,8 +58,15 @@ _TRIES = re.compile(r"(producer|consumer)_(?:try|test)_(?:acquire|wait)$")
 _OBJECT = re.compile(r"(?:cutlass::)?(?:\w+::)*(\w+)(@[\w:~]+)(?:\.(\w+))?$")
 _BARRIER = "barriers of the pipeline"
 _OF_BARRIER = re.compile(rf"\*{_BARRIER} (@[\w:]+)")
+_NUMBERED = ("cutlass::PipelineCLCFetchAsync@", "PipelineCLCFetchAsync@")  # give their barriers by address
 _POINTERS = ("full_barrier_ptr_", "impl_")
 _DEPTH = 3
+# how many arrivals barriers of empty and full stages count where a block is a cluster by itself, or what says so
+_OF_UMMA: dict[str, dict[str, int | str]] = {
+    "PipelineTmaUmmaAsync": {"empty_arrivals": 1},
+    "PipelineUmmaAsync": {"full_arrivals": "producer_arv_count", "empty_arrivals": "consumer_arv_count"},
+    "PipelineCLCFetchAsync": {"empty_arrivals": "consumer_arv_count"},
+}
 _OWN_BLOCK = "block_rank_in_cluster"  # where threads arrive, if nothing else is said
 _CLUSTER = 2  # which argument of a constructor is the shape of the cluster
 
@@ -112,7 +120,7 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
         _note(m, "make_pipeline_state", mark, span, numbers)
     else:
         numbers += _parameters(m, args, span)
-        numbers += _arrivals(m, name, args, span)
+        numbers += _arrivals(m, name, arguments, args, span)
         numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
         numbers.append(("storage", _place(value) or None))
         _note(m, f"{name}.create", mark, span, numbers)
@@ -131,13 +139,27 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     from cutecheck.source.eval.calls import call_functions
 
     if not isinstance(fn, FuncSet):
-        return barrier_of(None, of)
+        numbered = isinstance(fn, Extern) and fn.what.startswith(_NUMBERED)
+        return _as_number(m, barrier_of(None, of), span) if numbered else barrier_of(None, of)
     m.recorder.making += not of
     try:
         value = call_functions(m, fn, args, kwargs, span)
     finally:
         m.recorder.making -= not of
-    return barrier_of(value, of) if of else started(m, value, span)
+    if not of:
+        return started(m, value, span)
+    return _as_number(m, barrier_of(None, of), span) if isinstance(value, Scalar) else barrier_of(value, of)
+
+
+def _as_number(m: Machine, barrier: Value, span: Span) -> Value:
+    """The barrier that a pipeline gives by its address, for an instruction of assembly."""
+    return Scalar(shared_addresses.as_number(m, barrier, span), "uint32_t")
+
+
+def of_buffer(name: str) -> str:
+    """The pipeline whose barriers are so called; empty where they are of none."""
+    found = _OF_BARRIER.match(f"*{name}")
+    return found[1] if found is not None else ""
 
 
 def _stage(value: Value, state: Object) -> Value:
@@ -265,7 +287,15 @@ def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, ob
     return [(k, constant(classes.get_field(m, given, n, span))) for k, n in wanted if n in names]
 
 
-def _arrivals(m: Machine, name: str, args: list[Value], span: Span) -> list[tuple[str, object]]:
+def _flat(given: list[Value], arguments: Sequence[Value]) -> Iterator[Value]:
+    """Extents of the shapes that a pipeline is told: of its cluster, and of the blocks of an MMA."""
+    for value in (*given[:1], *arguments[1:]):
+        yield from value if isinstance(value, tuple) else ()
+
+
+def _arrivals(
+    m: Machine, name: str, arguments: Sequence[Value], args: list[Value], span: Span
+) -> list[tuple[str, object]]:
     """How many threads' arrivals the barriers of full and of empty stages count, where all are of the same block."""
     given = next((a for a in args if isinstance(a, Object) and a.cls.decl.name == "Params"), None)
     if given is None:
@@ -275,6 +305,12 @@ def _arrivals(m: Machine, name: str, args: list[Value], span: Span) -> list[tupl
         alone = args[_CLUSTER]
         if isinstance(alone, tuple) and alone and all(constant(n) == 1 for n in alone):
             return [("empty_arrivals", constant(classes.get_field(m, given, "num_consumers", span)))]
+    elif name in _OF_UMMA and len(args) > _CLUSTER and all(constant(n) == 1 for n in _flat(args[_CLUSTER:], arguments)):
+        counts = {key: n for key, n in _OF_UMMA[name].items() if isinstance(n, int) or n in names}
+        return [
+            (key, n if isinstance(n, int) else constant(classes.get_field(m, given, n, span)))
+            for key, n in counts.items()
+        ]
     elif name == "PipelineAsync" and {"producer_arv_count", "consumer_arv_count", "dst_blockid"} <= names:
         where = classes.get_field(m, given, "dst_blockid", span)
         number = where.value if isinstance(where, Scalar) else None
@@ -314,4 +350,4 @@ def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:
             _given(m, list(v), span, depth + 1)
 
 
-__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "inside", "started"]
+__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "inside", "of_buffer", "started"]

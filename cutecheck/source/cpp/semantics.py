@@ -86,6 +86,9 @@ class CppDialect(Dialect):
         of = value.buffer if isinstance(value, Pointer) else barriers.read_of(value)
         return pipelines.barriers(value) or of
 
+    def takes_references(self, fn: Value) -> bool:
+        return bulk.takes_references(fn)
+
     def writes_nothing(self, fn: Value) -> bool:
         return bulk.is_one(fn) or (self.replaying is not None and barriers.is_step(fn))
 

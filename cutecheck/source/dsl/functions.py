@@ -41,7 +41,7 @@ from cutecheck.source.dsl.values import (
     Partial,
     Sink,
 )
-from cutecheck.source.eval import calls, ir
+from cutecheck.source.eval import calls, ir, steps
 from cutecheck.source.eval.containers import written
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
@@ -247,7 +247,8 @@ def _apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], s
     found = cute_values.call(m, fn, args, kwargs, span)
     if found is not None:
         return found
-    m.recorder.escape(m, [*args, *kwargs.values()], span)
+    if not steps.frees(fn):
+        m.recorder.escape(m, [*args, *kwargs.values()], span)
     if isinstance(fn, Extern):
         handed.call_handed(m, args, kwargs, span)
         named = barriers.made(fn, args, kwargs, span) or vectors.computed(fn, args, span)

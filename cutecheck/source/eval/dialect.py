@@ -72,6 +72,10 @@ class Hooks:
         """``left op right`` before structures and scalars decide."""
         return DEFER
 
+    def takes_references(self, fn: Value) -> bool:
+        """Whether a function that is not followed is told by its arguments where these are."""
+        return False
+
     def writes_nothing(self, fn: Value) -> bool:
         """Whether a function that is not of the tree is known to change none of what it is given."""
         return False

@@ -16,6 +16,7 @@ _SYNCHRONISES = re.compile(
     r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
     re.IGNORECASE,
 )
+_COPIES = re.compile(r"CP_ASYNC_\w+::copy$")  # CuTe's instruction of this name holds no thread back
 _WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
 _REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
 _ALLOCATES = tuple(f"{name}.allocate" for name in TMEM_ALLOCATORS)
@@ -25,7 +26,7 @@ _FREES = tuple(f"{name}.free" for name in TMEM_ALLOCATORS)
 def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     """Note what the call of any callable value is by its name."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
-    if not isinstance(called, str):
+    if not isinstance(called, str) or _COPIES.search(called):
         return
     groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
     named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
@@ -64,4 +65,10 @@ def _frees_tensor_memory(called: str, fn: Value) -> bool:
     return called.rpartition(".")[2] == "dealloc_tmem" or called in _FREES
 
 
-__all__ = ["noted", "synchronises"]
+def frees(fn: Value) -> bool:
+    """Whether a function that is not followed gives tensor memory back, and does nothing else with what it is given."""
+    called = getattr(fn, "name", None) or getattr(fn, "what", None)
+    return isinstance(called, str) and _frees_tensor_memory(called, fn)
+
+
+__all__ = ["frees", "noted", "synchronises"]

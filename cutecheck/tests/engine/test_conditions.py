@@ -192,3 +192,36 @@ def test_promises_of_the_dsl(smem: int, gmem: int, div: int, expected: list[tupl
     assert {f.code for f in found} <= {"CUT402"}
     said = [(f.message.partition("multiple of 16: ")[2], f.help.partition(", or use an atom")[0]) for f in found]
     assert [tuple(re.sub(r"sym\d+", "sym", text) for text in pair) for pair in said] == expected
+
+
+BATCHED = """
+template <class T> void load(T* a, int n, int k, int b) {
+  auto t = make_tensor(make_gmem_ptr(a), make_layout(make_shape(n, k, b), make_stride(k, _1{}, n * k)));
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, t, Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+}
+int main(int argc, char** argv) {
+  int n = 4096, k = 4096;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    if (!strcmp(argv[i], "-n")) n = atoi(argv[i + 1]);
+    if (!strcmp(argv[i], "-k")) k = atoi(argv[i + 1]);
+  }
+  CHECK
+  half_t* p = nullptr;
+  load(p, n, k, 2);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("check_", "reason"),
+    [("if (k % 8 != 0) return 1;", ""), ("if (n % 256 != 0) return 1;", "holds if k % 8 == 0, ")],
+    ids=["of_the_row", "of_what_need_not_be"],
+)
+def test_strides_of_a_batch_by_arguments_of_the_program(check_: str, reason: str, tmp_path: Path) -> None:
+    """What a loop over arguments may set is any number; a row of whole 16 bytes is enough for the stride of a batch."""
+    path = tmp_path / "batched.cu"
+    path.write_text(PREAMBLE + BATCHED.replace("CHECK", check_))
+    report = check(inputs([str(path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not report.findings
+    reasons = [o.reason for o in report.outcomes if o.verdict.value == "unknown"]
+    assert len(reasons) == bool(reason) and all(r.startswith(reason) for r in reasons)

@@ -71,6 +71,13 @@ ROWS = "uint32_t r[4]; rows(r, smem + (warp * 16 + lane % 16) * 64 + lane / 16 *
 PART = "auto rd = Read{}.get_slice(127 - threadIdx.x); Tensor v = make_fragment_like(rd.partition_S(s)); " \
     "copy(Read{}, rd.partition_S(s), v)"  # fmt: skip
 BY_NAME = BY_HAND.replace("fetch(", "cutlass::arch::cp_async<16>(")
+BY_CUTES_NAME = """
+  for (int c = 0; c < 4; ++c) {
+    auto const* from = reinterpret_cast<uint128_t const*>(in + (c * 128 + threadIdx.x) * 8);
+    int const at = (c * 128 + threadIdx.x) * 8;
+    SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>::copy(*from, *reinterpret_cast<uint128_t*>(&smem[at]));
+  }
+"""
 HELD, WAIT = "  __syncthreads();\n", "  wait<0>();\n"
 KERNELS: dict[str, tuple[str, dict[str, str], set[str]]] = {
     "ring": (RING, {}, set()),
@@ -87,6 +94,9 @@ KERNELS: dict[str, tuple[str, dict[str, str], set[str]]] = {
     "name_part": (ONCE, {"FILL": BY_NAME, "TAKE": PART}, set()),
     "name_part_unheld": (ONCE, {"FILL": BY_NAME, "TAKE": PART, HELD: ""}, {"CUT212"}),
     "name_part_unwaited": (ONCE, {"FILL": BY_NAME, "TAKE": PART, WAIT: ""}, {"CUT213"}),
+    "cutes_name_part": (ONCE, {"FILL": BY_CUTES_NAME, "TAKE": PART}, set()),
+    "cutes_name_part_unheld": (ONCE, {"FILL": BY_CUTES_NAME, "TAKE": PART, HELD: ""}, {"CUT212"}),
+    "cutes_name_part_unwaited": (ONCE, {"FILL": BY_CUTES_NAME, "TAKE": PART, WAIT: ""}, {"CUT213"}),
     "cute_rows": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS}, set()),
     "cute_rows_unheld": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS, HELD: ""}, {"CUT212"}),
     "cute_rows_unwaited": (ONCE, {"FILL": BY_CUTE, "TAKE": ROWS, WAIT: ""}, {"CUT213"}),

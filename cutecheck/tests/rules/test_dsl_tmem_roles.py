@@ -105,6 +105,34 @@ def test_sums_that_others_copy(tmp_path: Path, old: str, new: str, said: str) ->
     assert {f.code for f in made.findings} == ({said} if said else set())
 
 
+SUMS = "    every = mma.make_fragment_C(cute.append(mma.partition_shape_C((128, 128)), 2))\n"
+TAKEN = """    slot = smem.allocate_array(cutlass.Int32, 1)
+    if warp == 0:
+        cute.arch.alloc_tmem(256, slot)
+    cute.arch.sync_threads()
+    ptr = cute.arch.retrieve_tmem_ptr(Float32, 16, slot)
+    every = cute.make_tensor(ptr, mma.make_fragment_C(cute.append(mma.partition_shape_C((128, 128)), 2)).layout)
+"""
+GIVEN_BACK = """    cute.arch.sync_threads()
+    if warp == 0:
+        cute.arch.relinquish_tmem_alloc_permit()
+        cute.arch.dealloc_tmem(ptr, 256)
+
+
+@cute.jit
+def host():"""
+
+
+@pytest.mark.parametrize(("wrong", "said"), [(False, set()), (True, {"CUT212"})], ids=["right", "early release"])
+def test_sums_in_memory_that_is_given_back(tmp_path: Path, wrong: bool, said: set[str]) -> None:
+    """What frees tensor memory at the end says nothing of where the accumulators are."""
+    text = KERNEL.replace(SUMS, TAKEN).replace("\n@cute.jit\ndef host():", GIVEN_BACK)
+    assert TAKEN in text and GIVEN_BACK in text
+    (tmp_path / "kernel.py").write_text(text.replace(COPY + RELEASE, RELEASE + COPY) if wrong else text)
+    made = check(inputs([str(tmp_path)]), Settings(arch=("sm_100a",), cache=False, select=("CUT212", "CUT220")))
+    assert {f.code for f in made.findings} == said
+
+
 ALLOCATES = """
 import cutlass
 import cutlass.cute as cute

@@ -6,6 +6,7 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
 
 KERNEL = """
 #include <cute/tensor.hpp>
@@ -83,3 +84,37 @@ def test_the_warps_of_one_role_arrive(tmp_path: Path, count: str, expected: list
     (tmp_path / "k.cu").write_text(ROLES.replace("COUNT", count))
     made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",)))
     assert [f.message.split(" at ")[0] for f in made.findings if f.code == "CUT217"] == expected
+
+
+@pytest.mark.parametrize(
+    ("tile", "expected"),
+    [
+        ("Layout<Shape<_64, _64>, Stride<_64, _1>>{}", {"CUT103"}),
+        ("tile_to_shape(GMMA::Layout_K_SW128_Atom<half_t>{}, Shape<_64, _64>{})", set()),
+    ],
+)
+def test_slices_of_warpgroups_from_the_second_on(tile: str, expected: set[str], tmp_path: Path) -> None:
+    """``(threadIdx.x - 128) % 128``: each warpgroup behind the first has all slices."""
+    (tmp_path / "k.cu").write_text(
+        PREAMBLE
+        + """
+__global__ void __launch_bounds__(384) k() {
+  __shared__ alignas(1024) half_t mem[2 * 64 * 64];
+  int const group = threadIdx.x / 128;
+  if (group > 0) {
+    int const thread = threadIdx.x - 128;
+    auto mma = make_tiled_mma(SM90_64x64x16_F32F16F16_SS<GMMA::Major::K, GMMA::Major::K>{});
+    auto store = make_tiled_copy_C(Copy_Atom<SM90_U32x4_STSM_N, half_t>{}, mma);
+    auto thr = store.get_slice(thread % 128);
+    Tensor s = make_tensor(make_smem_ptr(mem + (group - 1) * 4096), TILE);
+    Tensor r = make_tensor<half_t>(partition_shape_C(mma, Shape<_64, _64>{}));
+    fill(r, half_t(1));
+    copy(store, thr.retile_S(r), thr.partition_D(s));
+  }
+}
+void run() { k<<<1, 384>>>(); }
+""".replace("TILE", tile)
+    )
+    report = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_90a",), select=("CUT1",)))
+    assert not report.failures and {f.code for f in report.findings} == expected
+    assert all(o.verdict.value != "unknown" for o in report.outcomes)

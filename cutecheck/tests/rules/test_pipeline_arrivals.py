@@ -42,6 +42,16 @@ private:
 
 }  // namespace cutlass
 """
+UMMA = (
+    ASYNC.replace(
+        "template <int Stages_>", "template <int Stages_, class Atom = cute::Shape<cute::_1, cute::_1, cute::_1>>"
+    )
+    .replace("class PipelineAsync", "class PipelineUmmaAsync")
+    .replace(
+        "PipelineAsync(SharedStorage& storage, Params params)",
+        "template <class Cluster> PipelineUmmaAsync(SharedStorage& storage, Params params, Cluster)",
+    )
+)
 COMMITS = """    if (warp == 1) {
       auto at = cutlass::make_producer_start_state<Told>();
       for (int k = 0; k < k_tiles; ++k) {
@@ -66,8 +76,18 @@ TOLD = (
     (READ, READ + "    cutlass::PipelineState<2> at;\n"),
     (WAIT, RELEASES + WAIT),
 )
+BY_MMA = (
+    *TOLD[:1], ("struct Shared {", "using Told = cutlass::PipelineUmmaAsync<2>;\nstruct Shared {"),
+    (MET, MADE.replace("= 32", "= 1") + "  Told told(sh.told, both, Shape<_1, _1, _1>{});\n" + MET), *TOLD[3:],
+)  # fmt: skip
 CASES = {
     "right": ((), ""),
+    "of_mmas": (BY_MMA, ""),
+    "mmas_count_a_warp": ((*BY_MMA, ("producer_arv_count = 1", "producer_arv_count = 32")), "producer_commit"),
+    "readers_of_mmas_count_the_block": (
+        (*BY_MMA, ("consumer_arv_count = 256", "consumer_arv_count = 384")), "consumer_release",
+    ),
+    "mmas_do_not_commit": ((*BY_MMA, ("        told.producer_commit(at);\n", "")), "CUT214"),
     "more_consumers": ((("num_consumers = 256", "num_consumers = 384"),), "consumer_release"),
     "one_thread_of_each_warp": (
         (
@@ -110,7 +130,7 @@ def test_arrivals(name: str, tmp_path: Path) -> None:
         text = text.replace(old, new)
     header = tmp_path / "include" / "cutlass" / "pipeline" / "sm90_pipeline.hpp"
     header.parent.mkdir(parents=True)
-    header.write_text(HEADER[: HEADER.rindex("\n}  // namespace")] + ASYNC)
+    header.write_text(HEADER[: HEADER.rindex("\n}  // namespace")] + ASYNC.rpartition("}  // namespace")[0] + UMMA)
     (tmp_path / "kernel.cu").write_text(text)
     settings = Settings(cache=False, arch=("sm_90a",), include=(tmp_path / "include",), select=("CUT2",))
     report = check(inputs([str(tmp_path / "kernel.cu")]), settings)

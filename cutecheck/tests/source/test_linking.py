@@ -118,6 +118,24 @@ def test_a_function_that_is_called_through_another_file(tmp_path: Path) -> None:
     assert open_rows(facts(tmp_path, {**files, "api.cpp": api.replace("CHECK", "")})) == 1
 
 
+@pytest.mark.parametrize(
+    ("bound", "states"),
+    [
+        ("at::Tensor call(at::Tensor x) { BODY return x; }", True),  # by which Python has it
+        ("namespace own { at::Tensor call(at::Tensor x) { BODY return x; } auto* kept = &call; }\n"
+         "at::Tensor call(at::Tensor x) { return own::call(x); }", True),
+        ("using namespace deep; at::Tensor call(at::Tensor x) { BODY return x; }", False),
+        ("auto* kept = &deep::call; at::Tensor call(at::Tensor x) { BODY return x; }", False),
+        ("namespace deep { auto* kept = &call; }\nat::Tensor call(at::Tensor x) { BODY return x; }", False),
+    ],
+)  # fmt: skip
+def test_a_binding_that_has_the_name_of_what_it_calls(tmp_path: Path, bound: str, states: bool) -> None:
+    body = f"TORCH_CHECK(x.stride(0) % 8 == 0); {SET} deep::call(params);"
+    api = f'{API}{bound.replace("BODY", body)}\nPYBIND11_MODULE(x, m) {{ m.def("call", &call); }}\n'
+    found = facts(tmp_path, {"kernels.cu": KERNELS + PLAIN, "between.cpp": CHAIN, "api.cpp": api})
+    assert open_rows(found) == (not states)
+
+
 FILL = """#include "params.h"
 #include "fill.h"
 static long double_of(long n) { return 2 * n; }

@@ -14,7 +14,7 @@ LABELS = r"(?:[A-Za-z_$%](?:[\w$]|%=)*\s*:(?!:)\s*)*"
 # of PTX: perhaps under a predicate, an instruction that writes registers or barriers alone, or nothing
 _HARMLESS = re.compile(
     rf"[{{}}\s]*{LABELS}(?:@!?[%\w]+\s+)?(?:[{{}}\s]*$|\.reg\b|\.pred\b|cp\.async\.(?:wait|commit|bulk\.(?:wait|commit|prefetch))"
-    r"|tcgen05\.(?!alloc\b)|(?:ld|ldu|ldmatrix|mov|cvt|cvta|setp|set|selp|slct|add|addc|sub|mul"
+    r"|tcgen05\.(?!alloc\b)|clusterlaunchcontrol\.query_cancel|(?:ld|ldu|ldmatrix|mov|cvt|cvta|setp|set|selp|slct|add|addc|sub|mul"
     r"|mad|fma|div|rem|abs|neg|min|max|and|or|xor|not|shl|shr|shf|lop3|prmt|bfe|bfi|bfind|brev|clz|popc|ex2|lg2|rcp"
     r"|rsqrt|sqrt|sin|cos|tanh|copysign|movmatrix|mma|wgmma|wmma|shfl|vote|activemask|match|redux|elect|isspacep|mapa|getctarank"
     r"|bar|barrier|membar|fence|mbarrier|griddepcontrol|setmaxnreg|nanosleep|prefetch|prefetchu|trap|brkpt|exit|bra"

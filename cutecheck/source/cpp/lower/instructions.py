@@ -9,7 +9,7 @@ from cutecheck.source.cpp.lower.assembly import LABELS, code_of, operands_of
 
 Place = int | tuple[int, int]  # a literal, or where an operand begins and ends in the text
 _ABOUT = re.compile(
-    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|shared::cluster\b|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|%%"
+    r"mbarrier|\bbar(?:rier)?\.|cp\.async\.c[ag]\.|ldmatrix|stmatrix|shared::cluster\b|elect\.sync|setmaxnreg|\bmapa\b|wgmma\.mma|tcgen05\.|cp\.(?:reduce\.)?async\.bulk\.|prefetch|clusterlaunchcontrol|%%"
 )
 _INSTRUCTION = re.compile(LABELS + r"(?:@!?(%*\w+)\s+)?([a-z][\w.:]*)\s*(.*)$", re.DOTALL)
 _OPERAND = re.compile(r"%(\d+)|%\[(\w+)\]")
@@ -28,6 +28,8 @@ _KNOWN = tuple(
         (r"cp\.async\.mbarrier\.arrive(?:\.noinc)?[\w:.]*", "copied", (0,)),
         (r"cp\.async\.bulk\.tensor[\w.]*\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 2)),
         (r"cp\.async\.bulk\.shared::c\w+\.global[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 3, 2)),
+        (r"clusterlaunchcontrol\.try_cancel[\w.:]*mbarrier::complete_tx[\w.:]*", "load", (0, 1)),
+        (r"clusterlaunchcontrol\.query_cancel\.is_canceled[\w.:]*", "canceled", (1,)),
         (r"cp\.(?:reduce\.)?async\.bulk\.tensor[\w.:]*\.global\.shared::cta[\w.:]*", "store", (1,)),
         (r"cp\.(?:reduce\.)?async\.bulk\.global\.shared::cta[\w.:]*", "store", (1, 2)),
         (r"cp\.async\.c[ag]\.shared(?:::cta)?\.global[\w.:]*", "cp_async", (0, 1, 2)),
@@ -58,6 +60,7 @@ REMOTE = ("remote", "remote_told")  # accesses of another block's shared memory,
 CHUNKS = ("cp_async", "ldmatrix", "stmatrix")  # some bytes of shared memory at an address of each thread
 _HARMLESS = ("mbarrier.inval", "fence.mbarrier_init")
 _PASS = ("mov", "cvta", "cvt")  # pass an address on, if they do anything with one
+_RESPONSE = 16  # bytes of what says whether a block was cancelled, to do its tile instead
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,11 +122,13 @@ class _Statement:
             far |= "cta_group::2" in opcode
         elif name == "copied" and ".noinc" not in opcode:
             operands = (*operands, 0)  # counts one arrival more, and makes it
-        if name in ("wait", "elect") and given:
+        elif name == "load" and opcode.startswith("clusterlaunchcontrol."):
+            operands = (*operands, _RESPONSE)
+        if name in ("wait", "elect", "canceled") and given:
             self.answers[given[0].rpartition("|")[2].strip()] = len(self.found)
         to = next((self.ranks[t] for t in (token.strip("[] ") for token in tokens) if t in self.ranks), None)
         self.found.append(Instruction(name, operands, None, far, bool(predicate), to))
-        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, *REMOTE, "store")
+        return None not in operands[:1] or name in (*PRODUCTS, *CHUNKS, *REMOTE, "store", "canceled")
 
     def _pass_on(self, opcode: str, given: list[str], predicate: str) -> None:
         """What other instructions do with addresses, and with what waits and elections answer."""
@@ -141,6 +146,8 @@ class _Statement:
         elif kind == "mov" and len(given) == 2 and given[1].lstrip("%") in SPECIAL and given[1][0] == "%":
             if (to := self.operand(given[0])) is not None:
                 self.found.append(Instruction(given[1].lstrip("%"), (), to))
+        elif kind == "ld" and ".b128" in opcode and len(given) == 2:
+            self.registers[given[0]] = self.place(given[1])  # a response stands for where it lies
         elif kind in _PASS and len(given) == 2:
             self.registers[given[0]] = self.place(given[1])
             self.far |= {given[0]} if given[1] in self.far else set()

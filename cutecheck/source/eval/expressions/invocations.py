@@ -54,6 +54,7 @@ from cutecheck.source.eval.values import (
     Object,
     ObjectPointer,
     Pack,
+    Pointer,
     Reference,
     Scalar,
     SubstitutionFailure,
@@ -157,6 +158,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         exchange = std_algorithms.applied(m, node, fn, args, cells, env)
     if exchange is not None:
         return exchange
+    if m.dialect.takes_references(fn) and len(args) == len(node.args):
+        args = [_address(m, a.value, env) or v for a, v in zip(node.args, args, strict=True)]
     m.lvalues = (args, cells)
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
         to = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
@@ -183,6 +186,15 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
         if isinstance(node.fn, ir.Attr) and node.fn.ident == "with" and len(args) == len(node.args) == 1:
             return _filled(m, value, node.args[0].value, args[0], env)
     return value
+
+
+def _address(m: Machine, node: ir.Expr, env: Env) -> Value:
+    """Where an argument is, as a pointer; None where that is not known."""
+    if isinstance(node, ir.Unary) and node.op == "*":
+        value = m.eval(node.operand, env)
+    else:
+        value = m.eval(ir.Unary("&", node, node.span), env) if isinstance(node, (ir.Index, ir.Call)) else None
+    return value if isinstance(value, Pointer) else None
 
 
 def _filled(m: Machine, copy: Value, node: ir.Expr, cond: Value, env: Env) -> Value:

@@ -197,11 +197,16 @@ class EventRecorder(InstructionRecorder):
         finally:
             self.frame, self._loops, self._guards = saved
 
-    def loaded(self, buffer: str, span: Span, arguments: tuple[Value, ...], to: tuple[str, Expr] | None) -> None:
-        """A barrier is told of a copy by TMA that assembly starts: its offset, and the bytes; ``to`` a buffer."""
+    def loaded(
+        self, buffer: str, span: Span, arguments: tuple[Value, ...], to: tuple[str, Expr] | None, pipeline: str = ""
+    ) -> None:
+        """A barrier is told of a copy by TMA that assembly starts: its offset, and the bytes; ``to`` a buffer.
+
+        ``pipeline``: whose barrier it is, if it is of one.
+        """
         replay = self.acts()
         if replay is not None and self.frame is not None:
-            replay.brings(buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
+            replay.brings(pipeline or buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
         self._step_noted("load", buffer, span, arguments)
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:

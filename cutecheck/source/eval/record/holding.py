@@ -48,7 +48,17 @@ _PIPELINED = {  # what a step does with which barrier
     "consumer_release": (("arrive", _EMPTY),),
     "producer_try": (("wait", _EMPTY),), "consumer_try": (("wait", _FULL),),  # in loops, or before a wait
 }  # fmt: skip
-_OF_THREADS = {"producer_acquire": (("wait", _EMPTY),), "producer_commit": (("arrive", _FULL),)}
+_OF_THREADS: dict[str, tuple[tuple[str, str], ...]] = {
+    "producer_acquire": (("wait", _EMPTY),),
+    "producer_commit": (("arrive", _FULL),),
+}
+# of blocks that are a cluster by themselves, steps besides these, and which of them MMAs do once they are done
+_BY_MMA: dict[str, tuple[dict[str, tuple[tuple[str, str], ...]], str]] = {
+    "PipelineTmaUmmaAsync.create": ({}, "consumer_release"),
+    "PipelineUmmaAsync.create": (_OF_THREADS, "producer_commit"),
+    "PipelineCLCFetchAsync.create": ({}, ""),
+}
+_OF_SEVERAL = "of several blocks"  # a pipeline of which not all steps are the block's own
 _WHOSE = {  # barriers, in words
     "full_arrivals": "a full stage's barrier (producer_commit)",
     "empty_arrivals": "an empty stage's barrier (consumer_release)",
@@ -269,16 +279,18 @@ class Holding(Running):
         and one that says when it is empty."""
         self.known.add(span)
         if name.endswith(".create"):
-            self.kinds[of] = name
+            apart = name in _BY_MMA and "empty_arrivals" not in dict(keywords) and not self.by_source
+            self.kinds[of] = _OF_SEVERAL if apart else name
             self._made(of, span, where, dict(keywords))
-        elif self.kinds.get(of, _PLAIN) != _PLAIN and (self.kinds[of] != _THREADS or self.by_source):
+        elif self.kinds.get(of, _PLAIN) != _PLAIN and (self.by_source or self.kinds[of] not in (_THREADS, *_BY_MMA)):
             if name in _PIPELINED and not all(self.under):
                 self.end()  # nothing that comes before is in doubt
             self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
         by_threads = self.kinds.get(of) == _THREADS and not self.by_source
         if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":
             self.add(Step("call", span, where, "cp_async_wait", 0))  # it arrives when the thread's copies are done
-        steps = _PIPELINED | _OF_THREADS if by_threads else _PIPELINED
+        own_steps, by_mma = ({}, "") if self.by_source else _BY_MMA.get(self.kinds.get(of, ""), ({}, ""))
+        steps = _PIPELINED | (_OF_THREADS if by_threads else own_steps)
         for own in (f"{of}{which}" for which in (_FULL, _EMPTY)):
             told = name == "producer_get_barrier" and by_threads and own == of  # something else may arrive there
             if own in self.counting and (told or _METHOD.match(_short(where))):
@@ -293,7 +305,9 @@ class Holding(Running):
         for kind, which in steps[name]:
             buffer = f"{of}{which}"
             once = 1 if kind == "arrive" and buffer in self.counting and "after" not in dict(keywords) else None
-            self.barrier(kind, buffer, span, where, (index, phase) if kind == "wait" else (index,), once)
+            commits = name == by_mma and kind == "arrive"
+            once = 1 if commits else once
+            self.barrier(kind, buffer, span, where, (index, phase) if kind == "wait" else (index,), once, commits)
 
     def _by_hand(self, buffer: str, span: Span, where: str) -> None:
         """A barrier in the storage of a pipeline is used without it: who arrives there is not known any more."""

@@ -46,7 +46,7 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
 
     grid = [x for x in loops.values() if of_grid(x)]
     outer = [x for x in loops.values() if x.eventful and x.around and x.names()]
-    if not grid and not any(x.long for x in outer):
+    if not grid and not run.responses and not any(x.long for x in outer):
         return []
     numbers: Numbers = {}
     axis = _axis(grid)

@@ -24,7 +24,7 @@ from cutecheck.source.eval.record.in_clusters import tells_blocks_apart
 from cutecheck.source.eval.record.library import asks_scheduler, in_library, of_kernels
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
-from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, Rounds
+from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Numbers, Rounds
 from cutecheck.source.eval.record.tma_tiles import walk_of
 from cutecheck.source.eval.record.touching import answered, block_of, column_of, touch_of
 from cutecheck.source.eval.shared_addresses import is_start
@@ -91,6 +91,8 @@ class Running:
         self.under: list[bool] = []  # of conditions that are not decided: whether each thread answers for itself
         self.answers: list[tuple[Value, bool]] = []  # those on threads, and whether they hold
         self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
+        self.responses = 0  # that told this thread whether another block was cancelled
+        self.response: object = None  # the last of them: where it lies, and how often the thread has waited
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
         self.escaped: set[str] = set()  # buffers of which it is not seen what is done with them, barriers or not
@@ -172,6 +174,17 @@ class Running:
         name = f"ticket {buffer}[{taken}]"
         self.numbers[name] = taken * added
         return name
+
+    def canceled(self, at: tuple[str, Expr] | None) -> bool:
+        """Whether the scheduler of the hardware has a tile more: so it is for some, then for none.
+
+        At one place is one response until the thread has waited for the next.
+        """
+        waits = sum(s.kind == "barrier" and s.function == "wait" for s in self.steps)
+        place = None if at is None else (at[0], self.number(at[1]))
+        self.responses += (place, waits) != self.response
+        self.response = place, waits
+        return self.responses < OUTER
 
     def number(self, expr: Expr, base: bool = False, others: Mapping[str, int] | None = None) -> int | None:
         """The value at the first thread of the first block; None where a number of it was made on the way.

@@ -110,7 +110,10 @@ class Sum:
             else:
                 grows = rising and not part.rest and min(part.factors) >= 0
                 unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, apart or part.varying)
-                times = ex.mul(ex.const(math.gcd(part.divisor, *part.factors)), unit.expr)
+                by = math.gcd(part.divisor, *part.factors)
+                if not shared and by == 1 and not grows and (apart or part.varying or not varies(first)):
+                    return unit  # with any number that is added it is any number
+                times = ex.mul(ex.const(by), unit.expr)
             for monomial, factor in ex.mul(inside, times).terms:
                 total[monomial] = total.get(monomial, 0) + factor
         return Dyn(build(total))
