@@ -97,14 +97,6 @@ CASES = {
     ),
     "slices": ([(GEMM, SLICES % "i")], ""),
     "one slice": ([(GEMM, SLICES % "0")], "CUT218"),
-    "one slice, and a barrier is waited for before the products are": (
-        [(GEMM, SLICES % "0"), (WAITED, "      pipe.consumer_wait(read);\n" + WAITED)],
-        "CUT218",
-    ),
-    "slices, and a barrier is waited for before the products are": (
-        [(GEMM, SLICES % "i"), (WAITED, "      pipe.consumer_wait(read);\n" + WAITED)],
-        "",
-    ),
     "each with each": ([(GEMM, PARTS)], ""),
     # one more stage is acquired than is loaded: nobody waits for it, or the consumer does
     "acquired for the end": ([LAST], ""),
