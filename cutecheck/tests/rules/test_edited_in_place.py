@@ -1,4 +1,4 @@
-"""Collectives and kernels of CUTLASS's that were edited in its own tree, and are named: what examples make of them runs.
+"""Collectives and kernels of CUTLASS's that were edited in its tree, and are named: what examples make of them runs.
 
 The tree has what such a kernel is made of: a scheduler, a kernel that goes through its tiles, and the collective.
 """
