@@ -55,6 +55,8 @@ def _of_tile(met: Met) -> int | None:
     many = len(met.parts)
     if any(len({pair[i][1] for pair in met.parts}) != 1 for i in (0, 1)):
         return None  # by several layouts, of which the offsets do not compare
+    if any(min(pair[i][0] for pair in met.parts) != 0 for i in (0, 1)):
+        return None  # elsewhere than in a tile's first row a swizzle may exchange its slices
     shift = _shift([(a[0], b[0]) for a, b in met.parts])
     if met.in_order:
         return shift

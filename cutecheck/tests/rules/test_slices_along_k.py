@@ -131,15 +131,15 @@ def test_what_sets_the_first_slice_need_not_be_a_copy(tmp_path: Path) -> None:
 SPAN = Span("k.cu", 1, 1, 1, 1)
 
 
-def products(pairs: list[tuple[int, int]], registers: list[tuple[int, int]] | None) -> Step | None:
-    """Three tiles, each of whose slices meet so."""
+def products(pairs: list[tuple[int, int]], registers: list[tuple[int, int]] | None, row: int = 0) -> Step | None:
+    """Three tiles, each of whose slices meet so, from a row of A's on."""
     met, sums = Slices(), Place("acc", SPAN, "rmem", "acc", 0)
     for tile in range(3):
         for i, (a, b) in enumerate(pairs):
             x, y = registers[i] if registers is not None else (0, 0)
             places = (sums, Place("a", SPAN, "rmem", "a", x), Place("b", SPAN, "rmem", "b", y), sums)
             step = Step("gemm", SPAN, "", "", None, places)
-            met.meet(sums, ((("A", tile),), (16 * a, 0)), ((("B", tile),), (16 * b, 0)), step)
+            met.meet(sums, ((("A", tile),), (16 * a + row, 0)), ((("B", tile),), (16 * b, 0)), step)
     return met.shifted()
 
 
@@ -163,3 +163,8 @@ def test_slices_by_where_they_start(
     pairs: list[tuple[int, int]], registers: list[tuple[int, int]] | None, found: bool
 ) -> None:
     assert (products(pairs, registers) is not None) == found
+
+
+def test_slices_of_another_row_than_the_first() -> None:
+    """A swizzle may have exchanged them."""
+    assert products([(0, 1), (1, 0)], ORDER[:2], row=64) is None
