@@ -76,7 +76,8 @@ class StageNeverChanges(Replayed):
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
         the mode has tiles, which another tensor has as well; and WGMMAs between two waits, or UMMAs before a commit, do
         not multiply one slice of an operand with several of the other in one sum; nor do products of fragments that are
-        read from shared memory, of which no slice of a tile is copied to two slices, and another to none.
+        read from shared memory, of which no slice of a tile is copied to two slices, and another to none; nor is each
+        slice of A multiplied with one of B that lies before or behind its own, as far in all tiles.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -103,7 +104,8 @@ class StageNeverChanges(Replayed):
     """
 
     kinds = (
-        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "doubled", "astray",
+        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "shifted",
+        "doubled", "astray",
     )  # fmt: skip
     code = "CUT218"
     name = "stage-not-advanced"

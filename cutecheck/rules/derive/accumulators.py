@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from cutecheck.facts.replayed import COMPUTED, Place, Step
 from cutecheck.rules.derive.faults import Kind
 
+_Met = tuple[dict[int, Place], dict[int, Step]]  # slices of one operand, and of the other one
 _Wrong = tuple[Kind, Step, Place, Step | None]  # what is wrong with which step, of what, and the other step
 
 
@@ -24,7 +25,8 @@ class Accumulators:
         self.groups: list[dict[str, Step]] = []  # that are not waited for
         self.trusts = True  # no loop that is not run may have set any
         # what each slice of an operand of the products in a sum was multiplied with, since the thread last waited
-        self.pairs: dict[tuple[object, ...], tuple[dict[int, Place], dict[int, Step]]] = {}
+        self.pairs: dict[tuple[object, ...], _Met] = {}
+        self.before: dict[tuple[object, ...], list[_Met]] = {}  # and before it did, of products that are not waited for
         # registers that WGMMAs read as A, by buffer and offset: of no group yet, and of those that are not waited for
         self.read: dict[tuple[str, int], Step] = {}
         self.reading: list[dict[tuple[str, int], Step]] = []
@@ -34,6 +36,8 @@ class Accumulators:
 
     def waited(self) -> None:
         """Other threads may have used what is in tensor memory, and may have filled shared memory anew."""
+        for key, met in self.pairs.items():
+            self.before.setdefault(key, []).append(met)
         self.pairs.clear()
         self.sums = {key: step for key, step in self.sums.items() if step.places[-1].space != "tmem"}
 
@@ -96,6 +100,7 @@ class Accumulators:
         """Which slices of shared memory are multiplied with which in one sum."""
         if step.adds is not True:
             self.pairs = {k: v for k, v in self.pairs.items() if k[0] != (c.buffer, c.offset)}
+            self.before = {k: v for k, v in self.before.items() if k[0] != (c.buffer, c.offset)}
         a, b = step.places[-3:-1]
         for one, other in ((a, b), (b, a)):
             if one.space != "smem" or not other.buffer:
@@ -111,8 +116,12 @@ class Accumulators:
         Asked when the products are waited for, or committed (UMMA): each part of a number may be multiplied with all
         parts of another.
         """
-        wrong = [(m, t) for m, t in self.pairs.values() if len(m) == 1 and len(t) >= _SLICES]
+        for key, met in self.pairs.items():
+            self.before.setdefault(key, []).append(met)
+        alone = [every for every in self.before.values() if len({offset for mine, _ in every for offset in mine}) == 1]
+        wrong = [(mine, theirs) for every in alone for mine, theirs in every if len(theirs) >= _SLICES]
         self.pairs.clear()
+        self.before.clear()
         for mine, theirs in wrong[:1]:
             first, *_, last = theirs.values()
             yield "unpaired", last, next(iter(mine.values())), first

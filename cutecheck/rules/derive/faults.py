@@ -30,6 +30,8 @@ Kind = Literal[
     "missed",
     "unwalked",
     "unpaired",
+    "shifted",
+    "bare",
     "doubled",
     "overlaid",
     "undue",

@@ -36,6 +36,7 @@ from cutecheck.rules.derive.fills import (
     overlap,
 )
 from cutecheck.rules.derive.groups import COMMITS, name_of
+from cutecheck.rules.derive.k_slices import Slices
 from cutecheck.rules.derive.left_out import before_the_start, missed, past_the_ends, unwritten
 from cutecheck.rules.derive.loaded_over import loaded_over
 from cutecheck.rules.derive.outside import outside
@@ -43,11 +44,13 @@ from cutecheck.rules.derive.parts import crosses, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.unfilled_slices import unfilled_slices
+from cutecheck.rules.derive.unloaded import Unloaded
 from cutecheck.rules.derive.uses import holds_others
 from cutecheck.rules.derive.warpgroups import by_other_warpgroups
 
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _WGMMA = "wgmma"
+_SAID_BY: dict[Kind, Kind] = {"shifted": "doubled", "bare": "unwritten"}  # the same mistake, where it comes from
 _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 
 
@@ -60,6 +63,8 @@ class _Run:
         self.held: dict[tuple[str, int], Held | tuple[str, int] | None] = {}
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
         self.pairs: list[Pair] = []  # of tiles that were multiplied
+        self.slices = Slices()
+        self.unloaded = Unloaded()
         self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
@@ -109,6 +114,8 @@ class _Run:
             self._never_read()
             self._left_unread()
             self.faults += [f for f in self.wrong if not self._is_meant(f)][:1]
+            apart = self.slices.shifted() if not self.faults else None
+            self.faults += [Fault("shifted", apart, apart.places[-2])] if apart is not None else []
         return self.faults
 
     def _is_meant(self, fault: Fault) -> bool:
@@ -117,6 +124,7 @@ class _Run:
     def _renew(self, place: Place) -> None:
         """Registers get values that are computed."""
         self.set.add(place.buffer)
+        self.unloaded.renewed.add(place.buffer)
         for key in [k for k in self.products if k[0] == place.buffer]:
             del self.products[key]
         for held in [k for k in self.held if k[0] == place.buffer]:
@@ -156,6 +164,9 @@ class _Run:
             self._written(step, source, target, at, what)
         elif target.space == "rmem":
             self.set.add(target.buffer)
+            first = self.unloaded.filled(step, source, target)
+            if first is not None and self.trusts:
+                self._note(Fault("bare", *first, step))
             self.held[(target.buffer, target.offset)] = what
             for key in [k for k in self.products if k[0] == target.buffer]:
                 del self.products[key]
@@ -289,6 +300,7 @@ class _Run:
             self._note(Fault("unset", step, sums))
             self.set.add(sums.buffer)
         held = [self._read(step, p, at) for p in (a, b)]
+        self.unloaded.multiplied(step, (a, b), held, self.held)
         if sums.space != "rmem" or any(h is None or isinstance(h[0], str) for h in held):
             return
         (first, low), (second, high) = cast("list[Held]", held)
@@ -312,6 +324,7 @@ class _Run:
             self.wrong.append(Fault("stale", step, a, first.step, first.number))
         elif self.trusts and (alone := one_slice(known, (one, low, other, high))) is not None:
             self.wrong.append(Fault("unpaired", step, (a, b)[alone[0]], alone[1]))
+        self.slices.meet(sums, (one, low), (other, high), step)
         self.pairs.append((one, other, first.number, second.number))
         self.made[id(known.setdefault((one, low, other, high), step))] = at
 
@@ -398,4 +411,6 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         found[id(replay)] += [*loaded_over(replay), *unfilled_slices(replay, call, context)]
         found[id(replay)] += outside(replay, call, context)
         found[id(replay)] += [*before_the_start(replay), *astray(replay)]
+        kinds = {f.kind for f in found[id(replay)]}
+        found[id(replay)] = [f for f in found[id(replay)] if _SAID_BY.get(f.kind) not in kinds]
     return found[id(replay)]

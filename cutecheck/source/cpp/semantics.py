@@ -156,7 +156,8 @@ class CppDialect(Dialect):
             zero = settled(value)
             if zero is not value:
                 return self.truth(zero)
-            return None if self.replaying is None else self.replaying.truth(value.expr)
+            run = self.replaying
+            return None if run is None else run.truth(value.expr, pipelines.inside(run.machine))
         if isinstance(value, Pointer) and self.replaying is not None:
             return not self.replaying.is_null(value)
         return None

@@ -129,13 +129,13 @@ TOLD = (FIRST, f"      order.arrive();\n{FIRST}")
 LATE = (READ, READ + "    ++read;\n")
 
 
-@pytest.mark.parametrize(("edits", "expected"), [((TOLD,), ""), ((TOLD, LATE), "CUT213"), ((), "CUT217")])
+@pytest.mark.parametrize(("edits", "expected"), [((TOLD,), ""), ((TOLD, LATE), "CUT213 CUT217"), ((), "CUT217")])
 def test_groups_in_a_sequence(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
     """The second group waits for the first."""
     assert codes(tmp_path, "Tiles", *ORDERED, *edits) == expected
 
 
-@pytest.mark.parametrize(("edits", "expected"), [((), ""), ((LATE,), "CUT213")])
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), ((LATE,), "CUT213 CUT217")])
 def test_a_number_that_may_be_zero_is(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
     """What the kernel does only where ``beta`` is not, as waiting for C, is left out for all threads."""
     waits = "    if (!(beta[0] == 0.0f)) {\n      other(acc).consumer_wait(*beta);\n    }\n"
@@ -145,12 +145,43 @@ def test_a_number_that_may_be_zero_is(edits: tuple[tuple[str, str], ...], expect
     assert codes(tmp_path, "Tiles", *edits) == expected
 
 
-@pytest.mark.parametrize("scheduler", ["Tiles", "Taken"])
-@pytest.mark.parametrize(("edits", "expected"), [((), ""), ((LATE,), "CUT213")])
+@pytest.mark.parametrize(
+    ("scheduler", "edits", "expected"),
+    [
+        ("Tiles", (), ""),
+        ("Tiles", (LATE,), "CUT213 CUT217"),  # of the last tile nobody fills a stage for the last wait
+        ("Taken", (), ""),
+        ("Taken", (LATE,), "CUT213"),  # nothing says how many tiles there are: one
+    ],
+)
 def test_a_consumer_that_starts_a_stage_late(
     scheduler: str, edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
 ) -> None:
     assert codes(tmp_path, scheduler, *edits) == expected
+
+
+CONSUMER = f"while (tile.is_valid()) {{\n    {PASSES}      pipe.consumer"
+STORES = "    copy(acc, tCgC);\n"
+
+
+def advances(many: str) -> tuple[tuple[str, str], ...]:
+    """The consumer goes through a tile by a state of its own, and then to where the next tile begins."""
+    kept = CONSUMER.replace("{\n", "{\n    auto kept = read;\n", 1)
+    return (CONSUMER, kept), (STORES, f"{STORES}    read = kept;\n    read.advance({many});\n")
+
+
+@pytest.mark.parametrize(
+    ("edits", "expected"),
+    [
+        (((READ, ""), (CONSUMER, CONSUMER.replace("{\n", "{\n" + READ, 1))), "CUT213 CUT217"),
+        (advances("k_tiles"), ""),
+        (advances("k_tiles - 1"), "CUT212"),
+        (advances("0"), "CUT213 CUT217"),
+    ],
+)
+def test_what_goes_on_to_the_next_tile(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
+    """A block has several tiles, by the numbers of its scheduler, and a pipeline goes on from one to the next."""
+    assert codes(tmp_path, "Tiles", *edits) == expected
 
 
 @pytest.mark.parametrize(
@@ -195,7 +226,7 @@ def test_an_iterator_from_a_coordinate_on(moves: str, expected: str, tmp_path: P
     assert codes(tmp_path, "Tiles", made, *taken) == expected
 
 
-@pytest.mark.parametrize(("second", "expected"), [("AlongN", "CUT213"), ("AlongM", "")])
+@pytest.mark.parametrize(("second", "expected"), [("AlongN", "CUT213 CUT217"), ("AlongM", "")])
 def test_a_parameter_that_is_compared_with_two_constants_may_be_one_of_them(
     second: str, expected: str, tmp_path: Path
 ) -> None:

@@ -19,9 +19,10 @@ from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Loop, Numbe
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
 _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
+_ODD_OF_FEW = (5, 7, 9, 3)  # where the stages go on from tile to tile, and several tiles come round them
 _MOST = 1024  # of numbers that are tried
 _WIDEST = 1 << 15  # ... where none of these will do
-_OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more
+_OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more, or of a scheduler's
 _TILES = 1 << 24  # as many as are looked for
 _AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
@@ -53,14 +54,15 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     if grid:
         numbers |= {f"{GRID}{a}": 1 for a in _AXES if a != axis}
     inner = [x for x in loops.values() if x.eventful and not x.around and not of_grid(x) and x.names()]
+    odd = _ODD_OF_FEW if any(x.scheduled for x in grid) else _ODD
     for loop in inner:
-        numbers |= _passes(loop, _ODD, numbers, value, divisors or {})
+        numbers |= _passes(loop, odd, numbers, value, divisors or {})
     for loop in (x for x in loops.values() if x.long and x not in inner):
         numbers |= _passes(loop, (OUTER,), numbers, value, divisors or {})
     if not grid:
         return [numbers] if numbers else []
     for loop in grid:
-        tiles = _OF_DSL if run.by_source else OUTER if inner or loop.around else _ODD[0]
+        tiles = _OF_DSL if run.by_source or loop.scheduled else OUTER if inner or loop.around else _ODD[0]
         found = _fewer_blocks(loop, numbers, value, tiles, f"{GRID}{axis}")
         if found is not None:
             return [numbers | {f"{GRID}{axis}": found * n} for n in (1, *_WIDER)]

@@ -27,6 +27,7 @@ class Loop:
     asked: list[list[Expr]] = field(default_factory=list)
     around: bool = False  # another loop whose passes run-time numbers say lies in it
     long: bool = False  # more passes than are run
+    scheduled: bool = False  # what its body asks of the grid says whether there is another pass
 
     def names(self) -> set[str]:
         return {n for one in self.asked for e in one for n in run_time(e)}
@@ -44,13 +45,14 @@ class Rounds:
         self.divisors: dict[Var, int] = {}  # what run-time numbers are divided by in conditions
 
     @contextmanager
-    def inside(self, node: int, eventful: bool) -> Iterator[None]:
+    def inside(self, node: int, eventful: bool, scheduled: bool = False) -> Iterator[None]:
         """A loop runs; one that a condition of another has is a part of this."""
         if self._asking and not eventful:
             yield
             return
-        loop = self.loops.setdefault(node, Loop(eventful))
+        loop = self.loops.setdefault(node, Loop(eventful, scheduled=scheduled))
         kept, self._asking = self._asking, False
+        before, self._before = self._before, [] if self._in_scheduled() else self._before
         passes: list[list[Expr]] = []
         self._open.append((node, passes))
         try:
@@ -58,6 +60,8 @@ class Rounds:
         finally:
             self._open.pop()
             self._asking = kept
+            if self._in_scheduled():
+                self._before = before
             if len(passes) > len(loop.asked):
                 loop.asked = passes
             if eventful and any(run_time(e) for one in passes for e in one):
@@ -80,8 +84,17 @@ class Rounds:
         finally:
             self._asking = kept or body
 
-    def asked(self, condition: Expr) -> None:
-        for v, by in divided(condition):
+    def _in_scheduled(self) -> bool:
+        return bool(self._open) and self.loops[self._open[-1][0]].scheduled
+
+    def decided(self, condition: Expr) -> None:
+        """A condition of a branch: in a loop over what a scheduler gives it may be whether there is another pass."""
+        if not self._asking and self._in_scheduled() and any(v.name.startswith(GRID) for v in condition.variables()):
+            self._before.append(condition)
+
+    def asked(self, condition: Expr, divides: bool = True) -> None:
+        """``divides``: what its numbers are divided by may say how often a role goes round, as others have to."""
+        for v, by in divided(condition) if divides else ():
             self.divisors[v] = lcm(self.divisors.get(v, 1), by)
         if self._asking and self._open:
             passes = self._open[-1][1]

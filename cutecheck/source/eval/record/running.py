@@ -117,8 +117,8 @@ class Running:
         self.numbers: Numbers = dict(numbers or {})  # run-time numbers that this run has instead of its own
         self.memory = Loaded(remembers)
 
-    def truth(self, condition: Expr) -> bool | None:
-        """Of a condition that all threads answer alike."""
+    def truth(self, condition: Expr, of_state: bool = False) -> bool | None:
+        """Of a condition that all threads answer alike. ``of_state``: it is the library's, on where a pipeline is."""
         variables = condition.variables()
         self.apart |= tells_blocks_apart(condition)
         if any(v.name.startswith("threadIdx.") for v in variables):
@@ -130,7 +130,8 @@ class Running:
             return None
         if not any(s.kind == "copy" for s in self.steps):
             self.made_by_host.update(v.name for v in condition.variables() if _NUMBER.search(v.name))
-        self.rounds.asked(condition)
+        self.rounds.asked(condition, not of_state)
+        self.rounds.decided(condition)
         self.slices.decide(condition)
         return bool(value)
 

@@ -29,7 +29,7 @@ def unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = N
     replay = m.recorder.acts()
     if replay is None:
         return _one_by_one(m, node, env, most, steps, None)
-    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful):
+    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful, replay.by_tiles(node, env)):
         return _one_by_one(m, node, env, most, steps, replay.rounds)
 
 
