@@ -32,7 +32,8 @@ class Condition:
 
     def __str__(self) -> str:
         if self.rel is Rel.DIVIDES:
-            return f"{self.rhs} % {self.lhs} == 0"
+            number = f"({self.rhs})" if len(self.rhs.terms) > 1 else f"{self.rhs}"
+            return f"{number} % {self.lhs} == 0"
         return f"{self.lhs} {self.rel.value} {self.rhs}"
 
 
