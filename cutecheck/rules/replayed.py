@@ -131,11 +131,6 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "one of B that lies before or behind it", "another slice than A's",
         "copy the same slice of both operands, to the slices of the fragments that are multiplied", "",
     ),
-    "bare": (
-        "`{name}` is multiplied before anything has been copied to these registers, as it is only later: the first "
-        "product is of what was in them", "run pass by pass, filled only later",
-        "copy the first slice of both operands before the loop", "filled later, here",
-    ),
     "doubled": (
         "`{name}` is copied to a slice of a fragment, and was copied to another slice of it before: one of its tile's "
         "slices goes to two of the fragment, and another one to none", "this slice again",

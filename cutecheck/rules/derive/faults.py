@@ -31,7 +31,6 @@ Kind = Literal[
     "unwalked",
     "unpaired",
     "shifted",
-    "bare",
     "doubled",
     "overlaid",
     "undue",

@@ -44,13 +44,12 @@ from cutecheck.rules.derive.parts import crosses, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
 from cutecheck.rules.derive.unfilled_slices import unfilled_slices
-from cutecheck.rules.derive.unloaded import Unloaded
 from cutecheck.rules.derive.uses import holds_others
 from cutecheck.rules.derive.warpgroups import by_other_warpgroups
 
 _WAITS = ("cp_async_wait", "cp_async_wait_group")
 _WGMMA = "wgmma"
-_SAID_BY: dict[Kind, Kind] = {"shifted": "doubled", "bare": "unwritten"}  # the same mistake, where it comes from
+_SAID_BY: dict[Kind, Kind] = {"shifted": "doubled"}  # the same mistake, where it comes from
 _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|async_fence")
 
 
@@ -64,7 +63,6 @@ class _Run:
         self.products: dict[tuple[str, int], dict[tuple[Tile, Part, Tile, Part], Step]] = defaultdict(dict)
         self.pairs: list[Pair] = []  # of tiles that were multiplied
         self.slices = Slices()
-        self.unloaded = Unloaded()
         self.made: dict[int, int] = {}  # when products were computed, by the identity of their steps
         self.committed = self.done = self.seen = 0
         self.waited_all = self.seen_all = self.barrier = -1
@@ -124,7 +122,6 @@ class _Run:
     def _renew(self, place: Place) -> None:
         """Registers get values that are computed."""
         self.set.add(place.buffer)
-        self.unloaded.renewed.add(place.buffer)
         for key in [k for k in self.products if k[0] == place.buffer]:
             del self.products[key]
         for held in [k for k in self.held if k[0] == place.buffer]:
@@ -164,9 +161,6 @@ class _Run:
             self._written(step, source, target, at, what)
         elif target.space == "rmem":
             self.set.add(target.buffer)
-            first = self.unloaded.filled(step, source, target)
-            if first is not None and self.trusts:
-                self._note(Fault("bare", *first, step))
             self.held[(target.buffer, target.offset)] = what
             for key in [k for k in self.products if k[0] == target.buffer]:
                 del self.products[key]
@@ -300,7 +294,6 @@ class _Run:
             self._note(Fault("unset", step, sums))
             self.set.add(sums.buffer)
         held = [self._read(step, p, at) for p in (a, b)]
-        self.unloaded.multiplied(step, (a, b), held, self.held)
         if sums.space != "rmem" or any(h is None or isinstance(h[0], str) for h in held):
             return
         (first, low), (second, high) = cast("list[Held]", held)
