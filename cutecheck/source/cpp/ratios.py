@@ -1,4 +1,4 @@
-"""CuTe's static fractions ``R<n,d>``, as ``sizeof_bits`` of sparse elements is one (cute/numeric/integral_ratio.hpp)."""
+"""CuTe's static fractions ``R<n,d>``: ``sizeof_bits`` of a sparse element may be one (numeric/integral_ratio.hpp)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from cutecheck.source.eval.values import Scalar, Value
 
 
 def combined(op: str, left: Value, right: Value, span: Span) -> Value:
-    """A product of a fraction and a static number is one, or a number; of one that is none it is cut off to a number."""
+    """A product of a fraction and a static number is one, or a number; of a run-time number it is cut off to one."""
     ratio, other = (left, right) if isinstance(left, Fraction) else (right, left)
     if op == "/" and isinstance(right, Fraction) and not isinstance(left, Fraction) and right:
         op, ratio = "*", 1 / right

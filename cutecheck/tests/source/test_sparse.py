@@ -56,6 +56,8 @@ STATEMENTS = f"""
   auto stage = make_fragment_like(make_tensor(make_smem_ptr(storage.begin()), flagged)(_,_,0)).layout();
   auto pointed = ComposedLayout<Swizzle<3,4,3>, smem_sparse_ptr_flag_bits<4, 8>,
       Layout<Shape<_8,_512>, Stride<_512,_1>>>{{}};
+  auto raw = recast<uint8_t>(make_tensor(make_smem_ptr(storage.begin()), pointed)).layout();
+  auto raw_stage = recast<uint8_t>(make_tensor(make_smem_ptr(storage.begin()), flagged)(_,_,1)).layout();
   auto swizzled = as_position_independent_swizzle_tensor(make_tensor(make_smem_ptr(storage.begin()), pointed)).layout();
 """
 TOLD = """

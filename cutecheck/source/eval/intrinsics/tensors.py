@@ -320,7 +320,15 @@ def recast_tensor(t: TensorVal, type_: Value) -> TensorVal:
     if new is None or t.dtype is None or (ratio := relative_widths(t.dtype, new)) is None:
         raise Unsupported("recast between element types of unknown width")
     was, becomes = ratio
-    layout = alg.recast_layout(t.layout, was, becomes)
+    layout = t.layout
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag) and layout.offset.sparsity:
+        if new.bits is None:
+            raise Unsupported("recast to a sparse element")
+        # the tensor's pointer has the swizzle, and its layout is but the inner one
+        seen = cast(Layout, alg.recast_layout(layout.b, was, becomes))
+        layout = replace(layout, offset=SmemPtrFlag(new.bits), b=seen)
+    else:
+        layout = alg.recast_layout(layout, was, becomes)
     offset = t.offset
     if offset != 0 and not isinstance(offset, Unknown) and becomes != was:
         offset = offset * int(was) // int(becomes)
