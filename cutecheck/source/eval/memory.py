@@ -6,7 +6,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.algebra import cosize
 from cutecheck.model.atoms import sparse_element
 from cutecheck.model.dtype import DType
-from cutecheck.model.ints import Dyn, Int, as_expr
+from cutecheck.model.ints import Dyn, Int, as_expr, div
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.model.units import BYTE, ByteCount, Bytes, byte_count, bytes_to_hold
@@ -73,10 +73,12 @@ def size_bytes(m: Machine, t: Value, span: Span) -> ByteCount | Unknown:
             return t.extent
         if _is_empty_array(t):
             return Bytes(t.align or 1)
-        word = _word(t)
+        word, shared = _word(t), _shared(t)
         if word and isinstance(t.extent, int) and isinstance(t.inner, ScalarType) and t.inner.dtype.bits:
             total: Int = -(-t.extent // max(1, word * BYTE // int(t.inner.dtype.bits))) * word
-        elif isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and _is_packed(t, t.inner.dtype):
+        elif shared is not None and shared[1].bits is not None:
+            total = byte_count(div(t.extent, shared[0]), shared[1].bits)
+        elif isinstance(t.inner, ScalarType) and t.inner.dtype.bits is not None and t.inner.dtype.bits < BYTE:
             total = byte_count(t.extent, t.inner.dtype.bits)
         else:
             one = size_bytes(m, t.inner, span)
@@ -106,9 +108,9 @@ def _of_no_file(t: Value) -> tuple[int, int, int] | None:
     return _KNOWN.get(name) if space in _KNOWN_IN else None
 
 
-def _is_packed(t: ArrayType, inner: DType) -> bool:
-    """Whether elements take their share of bits: those of less than a byte, and sparse ones of a tensor's storage."""
-    return int(inner.bits or 0) < BYTE or (t.name == "ArrayEngine" and sparse_element(inner) is not None)
+def _shared(t: ArrayType) -> tuple[int, DType] | None:
+    """Of a tensor's storage of sparse elements: how many share one that is stored, and that one's type."""
+    return sparse_element(t.inner.dtype) if t.name == "ArrayEngine" and isinstance(t.inner, ScalarType) else None
 
 
 def _is_empty(m: Machine, v: Value) -> bool:

@@ -33,7 +33,9 @@ STATEMENTS = f"""
   auto held = make_layout(make_shape(Int<sizeof_bits_v<Bytes::FrgTypeA>>{{}}, Int<sizeof_bits_v<Bytes::ValTypeA>>{{}},
       Int<sizeof_bits_v<Bytes::FrgTypeB>>{{}}, Int<sizeof_bits_v<typename decltype(register_A)::value_type>>{{}}));
   auto sized = make_layout(make_shape(Int<sizeof(ArrayEngine<A, 96>)>{{}}, Int<sizeof(ArrayEngine<E, 192>)>{{}},
-      Int<alignof(ArrayEngine<E, 192>)>{{}}, Int<sizeof(ArrayEngine<Packed, 64>)>{{}}, Int<sizeof(Packed)>{{}}));
+      Int<alignof(ArrayEngine<E, 192>)>{{}}, Int<sizeof(ArrayEngine<Packed, 64>)>{{}}, Int<sizeof(Packed)>{{}},
+      Int<sizeof(ArrayEngine<sparse_elem<16, uint8_t>, 512>)>{{}},
+      Int<sizeof(ArrayEngine<sparse_elem<4, uint4_t>, 96>)>{{}}));
   auto sparse = make_layout(make_shape(Int<1 + Told<Umma>::value>{{}}, Int<1 + Told<Gmma>::value>{{}},
       Int<1 + Told<Dense>::value>{{}}, Int<Umma::ValTypeE::sparsity>{{}}));
   typename Gmma::Atom::Traits::ELayout places{{}};
