@@ -105,9 +105,9 @@ class BarrierStepMissing(Replayed):
         others of it are; a pipeline's stage that is acquired, and waited for, is loaded to; blocks of persistent
         kernels take several tiles; no TMA load is under way as the block ends, where those before were waited for.
         No thread uses a barrier that another one initialises before the two have met. The barriers of
-        ``PipelineAsync`` (``producer_arv_count``, ``consumer_arv_count``) and of empty stages of ``PipelineTmaAsync``
-        (``num_consumers``), within one block, count as many threads as commit and release. Of one warp one lane loads
-        a tile by TMA.
+        ``PipelineAsync`` and ``PipelineTransactionAsync`` (``producer_arv_count``, ``consumer_arv_count``) and of empty
+        stages of ``PipelineTmaAsync`` (``num_consumers``), within one block, count as many threads as commit and
+        release. Of one warp one lane loads a tile by TMA.
         In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
         each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
         barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of

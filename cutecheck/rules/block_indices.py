@@ -7,14 +7,15 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import Dyn, as_expr, known_value
-from cutecheck.model.layout import Layout
+from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
-from cutecheck.rules.derive.crossed_tiles import crossed
+from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
+from cutecheck.rules.derive.holes import hole
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
+from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
@@ -30,8 +31,10 @@ from cutecheck.rules.derive.tile_walks import (
     walks,
 )
 from cutecheck.rules.derive.unasked_blocks import unasked_blocks
+from cutecheck.rules.derive.walked import named, walked
 
 _FRESH = re.compile(r"#\d+")
+_LONG = 120  # of an expression in a message
 _EXAMPLE = """
         using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
         using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
@@ -77,20 +80,20 @@ class TileOfAnotherBlock(Rule):
     """A block stores its product to the tile of another block.
 
     What it checks
-        In a kernel with one product whose operands come from tiles of global memory that block indices choose: the
-        rows of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as
-        large steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. Where these are
-        computed of an index (``x / n``, ``x % n``), the rows of the two operands are not both what says one of C's
-        modes. A grid whose extents
-        are computed from the rows of A and of B has its blocks along the axes of the indices that walk them. In kernels
-        that only copy, and of what TMA stores, or threads of kernels that multiply (outside of loops): each block index
-        that says which tile is read says where it is stored, and goes along the same extent there; the grid has its
-        blocks along the axes of the indices that walk them, also those of what is stored where operands are computed
-        (dequantized, say). Each axis along which a launch has a run-time number of blocks that the kernel is given is
-        one whose index it asks for, where it asks for another. The only launch, of a grid that is known, has a block
-        for each tile of what a copy stores; where a copy stores a tile only as far as the mode goes, which nothing says
-        is a multiple of the tile, the grid does not round their number down. A head, or a matrix of a batch, that
-        operands with the same mode are taken at is the same of all of them.
+        In a kernel with one product whose operands come from tiles of global memory that block indices choose: the rows
+        of C are walked by the index that walks the rows of A, and its columns by that of the rows of B, in as large
+        steps, whether C is stored from registers, by ``axpby`` or by way of shared memory. Where these are computed of
+        an index (``x / n``, ``x % n``), or said by a scheduler, the rows of the two operands are not both what says one
+        of C's modes, nor are C's the same for all of them. Stores by TMA to a tile take all parts of it that its steps
+        leave. A grid whose extents are computed from the rows of A and of B has its blocks along the axes of the
+        indices that walk them. In kernels that only copy, and of what TMA stores, or threads of kernels that multiply
+        (outside of loops): each block index that says which tile is read says where it is stored, and goes along the
+        same extent there; the grid has its blocks along the axes of the indices that walk them, also those of what is
+        stored where operands are computed (dequantized, say). Each axis along which a launch has a run-time number of
+        blocks that the kernel is given is one whose index it asks for, where it asks for another. The only launch, of a
+        grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
+        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down. A head,
+        or a matrix of a batch, that operands with the same mode are taken at is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -146,6 +149,11 @@ class TileOfAnotherBlock(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for _, tensor in stored([event]) if event.kernel else ():
             yield from self._compare(event, tensor, context)
+            if (left := hole(event, context)) is not None:
+                yield self.finding(
+                    event.span, left.message, label=left.label, help="store all parts of the tile, each to its place",
+                    enclosing=event.enclosing, arch=event.arch,
+                )  # fmt: skip
         result = result_stored(event, context) if event.kernel else None
         if result is not None:
             yield from self._compare(event, result, context)
@@ -176,9 +184,14 @@ class TileOfAnotherBlock(Rule):
             if want is not None and mine[mode] == {} and _as_many(result, mode, made, want[1]):
                 yield self._nowhere(at, result, side, operand, want[0], what)
                 return
-            if have is None and want is None and (by := crossed(operand, (made.b, made.a)[mode], result, mode)):
-                yield self._crossed(at, result, side, operand, what, str(by))
-                return
+            partner = (made.b, made.a)[mode]
+            for place in made.places[mode] if have is None and want is None else ():
+                if (by := crossed(place, partner, result, mode)) is not None:
+                    yield self._crossed(at, result, side, place, what, str(by))
+                    return
+                if (by := nowhere(place, partner, result, mode)) is not None and not _adds(at):
+                    yield self._nowhere(at, result, side, place, str(by), what)
+                    return
             if have is None or want is None or have == want:
                 continue
             if have[0] == want[0]:
@@ -203,7 +216,7 @@ class TileOfAnotherBlock(Rule):
         self, at: Call | Event, result: TensorFact, side: str, operand: TensorFact, what: str, by: str
     ) -> Finding:
         other = "rows" if side == "columns" else "columns"
-        by = _FRESH.sub("", by)
+        by = text if len(text := _FRESH.sub("", by)) < _LONG else f"{text[:_LONG]} ..."
         return self.finding(
             at.span, f"`{by}` says which {what} a block multiplies, and which {other} of C it stores, and not which "
             f"{side}: the product is of other {side} than those that it is stored to",
@@ -319,20 +332,20 @@ class TileOfAnotherBlock(Rule):
         )  # fmt: skip
 
     def _grid(self, gemm: Event, a: TensorFact, b: TensorFact, context: Context) -> Iterable[Finding]:
-        rows, columns = _rows(a), _rows(b)
+        rows, columns = walked(a, 0), walked(b, 0)
         if rows is not None and columns is not None:
             yield from self._along(gemm, (a, *rows), (b, *columns), context)
 
     def _both_axes(self, event: Event, result: TensorFact, context: Context) -> Iterable[Finding]:
         """What is stored, of operands that are not known, is walked by two indices, and the grid has the blocks of one
         along the axis of the other, both ways. Of kernels that only copy it is asked by what is read."""
-        rows, columns = _walked(result, 0), _walked(result, 1)
+        rows, columns = walked(result, 0), walked(result, 1)
         launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
         if rows is None or columns is None or not launches:
             return
         for mine, other in ((rows, columns), (columns, rows)):
             at = "xyz".index(mine[0][-1])
-            if not all(len(x.grid) > at and _names(x.grid[at]) == other[1] for x in launches):
+            if not all(len(x.grid) > at and named(x.grid[at]) == other[1] for x in launches):
                 return
         events = context.facts.events
         if any(e.kind == "gemm" and (e.kernel, e.arch) == (event.kernel, event.arch) for e in events):
@@ -354,7 +367,7 @@ class TileOfAnotherBlock(Rule):
             return
         for mine, other in ((first, second), (second, first)):
             at = "xyz".index(mine[1][-1])
-            if not all(len(x.grid) > at and _names(x.grid[at]) == other[2] for x in launches):
+            if not all(len(x.grid) > at and named(x.grid[at]) == other[2] for x in launches):
                 continue
             yield self.finding(
                 launches[0].span, f"the grid has blocks along {mine[1][-1]} for the extent of `{other[0].name}` that "
@@ -374,18 +387,7 @@ def _as_many(result: TensorFact, mode: int, made: Product, step: int) -> bool:
     return extent in made.shapes[mode] and (int(extent) > step if extent.isdigit() else bool(extent))
 
 
-def _rows(tensor: TensorFact) -> tuple[str, set[str]] | None:
-    """The block index that walks the rows of an operand, and the variables of how many there are."""
-    return _walked(tensor, 0)
-
-
-def _walked(tensor: TensorFact, mode: int) -> tuple[str, set[str]] | None:
-    mine, root = walks(tensor), tensor.root_layout
-    by = alone(mine[mode]) if mine is not None and len(mine) > mode else None
-    plain = isinstance(root, Layout) and isinstance(root.shape, tuple) and len(root.shape) > mode
-    names = _names(root.shape[mode]) if plain and isinstance(root, Layout) and isinstance(root.shape, tuple) else set()
-    return None if by is None or not names else (by[0], names)
-
-
-def _names(extent: object) -> set[str]:
-    return {v.name for v in as_expr(extent).variables()} if isinstance(extent, (int, Dyn)) else set()
+def _adds(at: Call | Event) -> bool:
+    """Whether a store by TMA is added to what is there."""
+    atom = atom_of_event(at) if isinstance(at, Event) else None
+    return atom is not None and "adds" in dict(atom.extra)

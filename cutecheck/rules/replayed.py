@@ -126,6 +126,16 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "meets one of B", "the same slice again", "take the same slice of both operands in each step along K",
         "multiplied here before",
     ),
+    "wrapped": (
+        "`{name}` is a tile that was loaded before, while those that the same barriers are told of go on: in one sum "
+        "each tile of A meets one of B", "run pass by pass, the first tiles again",
+        "count the tiles of both operands by the same number (not by the stage, which starts again)", "",
+    ),
+    "unmultiplied": (
+        "the products take slices of `{name}`, and of the other operand, along K, of the coordinates 0 .. {last}, and "
+        "never {past[0]}, in no tile: the sums lack it", "{past[0]} of 0 .. {last} is left out",
+        "multiply all slices of each tile, as many as the mode of the fragment has", "",
+    ),
     "shifted": (
         "`{name}` is not the slice along K that belongs to that of A: in all tiles each slice of A is multiplied with "
         "one of B that lies before or behind it", "another slice than A's",

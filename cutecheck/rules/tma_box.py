@@ -158,9 +158,22 @@ def _smem_swizzle(event: Event) -> tuple[TensorFact, Swizzle] | None:
     if tensor is None or whole is None or isinstance(whole, Unknown):
         return None
     parts = plain(whole)
+    if parts is not None and parts.swizzle is None and tensor.span.is_python:
+        return _of_pointer(tensor)
     if parts is None or parts.swizzle is None or parts.swizzle.unit is not SwizzleUnit.BYTE:
         return None
     return tensor, parts.swizzle
+
+
+def _of_pointer(tensor: TensorFact) -> tuple[TensorFact, Swizzle] | None:
+    """In Python a partition's pointer has the swizzle, which its layout shows in elements."""
+    parts = None if isinstance(tensor.layout, Unknown) else plain(tensor.layout)
+    if parts is None or parts.swizzle is None or tensor.dtype is None or tensor.dtype.bits is None:
+        return None
+    swizzle, size = parts.swizzle, int(tensor.dtype.bits) // 8
+    if swizzle.unit is SwizzleUnit.ELEMENT and size:
+        swizzle = Swizzle(swizzle.bits, swizzle.base + size.bit_length() - 1, swizzle.shift, SwizzleUnit.BYTE)
+    return tensor, swizzle
 
 
 def tensor_map_of(value: object) -> TensorMap | None:

@@ -77,7 +77,9 @@ class StageNeverChanges(Replayed):
         the mode has tiles, which another tensor has as well; and WGMMAs between two waits, or UMMAs before a commit, do
         not multiply one slice of an operand with several of the other in one sum; nor do products of fragments that are
         read from shared memory, of which no slice of a tile is copied to two slices, and another to none; nor is each
-        slice of A multiplied with one of B that lies before or behind its own, as far in all tiles.
+        slice of A multiplied with one of B that lies before or behind its own, as far in all tiles; some product takes
+        each slice along K that both operands have; and of two loads that tell the same barriers none starts again at
+        its first tiles while the other goes on.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -105,7 +107,7 @@ class StageNeverChanges(Replayed):
 
     kinds = (
         "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "shifted",
-        "doubled", "astray",
+        "doubled", "astray", "unmultiplied", "wrapped",
     )  # fmt: skip
     code = "CUT218"
     name = "stage-not-advanced"

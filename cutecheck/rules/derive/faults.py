@@ -62,6 +62,8 @@ Kind = Literal[
     "under way",
     "refilled",
     "loaded over",
+    "unmultiplied",
+    "wrapped",
 ]
 
 

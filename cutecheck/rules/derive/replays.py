@@ -43,6 +43,7 @@ from cutecheck.rules.derive.outside import outside
 from cutecheck.rules.derive.parts import crosses, staged
 from cutecheck.rules.derive.roles import faults_of_roles
 from cutecheck.rules.derive.schemes import Pair, of_all, starts_again
+from cutecheck.rules.derive.slices_left import slices_left
 from cutecheck.rules.derive.unfilled_slices import unfilled_slices
 from cutecheck.rules.derive.uses import holds_others
 from cutecheck.rules.derive.warpgroups import by_other_warpgroups
@@ -403,7 +404,7 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         found[id(replay)] = [*made, *unset, *past_the_ends(replay), *missed(replay), *doubled(replay)]
         found[id(replay)] += [*loaded_over(replay), *unfilled_slices(replay, call, context)]
         found[id(replay)] += outside(replay, call, context)
-        found[id(replay)] += [*before_the_start(replay), *astray(replay)]
+        found[id(replay)] += [*before_the_start(replay), *astray(replay), *slices_left(replay, call, context)]
         kinds = {f.kind for f in found[id(replay)]}
         found[id(replay)] = [f for f in found[id(replay)] if _SAID_BY.get(f.kind) not in kinds]
     return found[id(replay)]

@@ -217,7 +217,7 @@ class _Run(Block):
 
     def _at_barrier(self, me: int, w: Worker, step: Step) -> bool:
         gate, at = self.gates[gate_of(step)], gate_of(step)
-        unmade = self.made.does(me, w.clock, step) if self.sure and not self.late and not step.span.is_python else None
+        unmade = self.made.does(me, w.clock, step) if self.sure and not self.late else None
         if unmade is not None:
             self._note("premature", step, step.places[0], unmade, 0)
         if step.function == "wait":

@@ -30,11 +30,12 @@ Walks = dict[str, int]  # a block index, and how far each of its steps goes
 
 @record(frozen=True, slots=True)
 class Product:
-    """The one product of a kernel: what global memory its operands come from."""
+    """The one product of a kernel: what global memory its operands come from, in the first of all places."""
 
     gemm: Event
     a: TensorFact
     b: TensorFact
+    places: tuple[tuple[TensorFact, ...], tuple[TensorFact, ...]]
     accumulators: str
     shapes: tuple[frozenset[str], frozenset[str]]  # rows of A and of B, as text: without the numbers of walks
 
@@ -160,7 +161,7 @@ def _product(kernel: str, arch: str, context: Context) -> Product | None:
     if not a or not b or accumulators is None:
         return None
     rows = [frozenset(extent_of(t, 0) for t in found) for found in (a, b)]
-    return Product(gemms[0], a[0], b[0], accumulators, (rows[0], rows[1]))
+    return Product(gemms[0], a[0], b[0], (tuple(a), tuple(b)), accumulators, (rows[0], rows[1]))
 
 
 def extent_of(tensor: TensorFact, mode: int) -> str:

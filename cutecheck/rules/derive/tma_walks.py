@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import groupby
+from itertools import groupby, pairwise, permutations
 
 from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
 from cutecheck.rules.derive.faults import Fault
@@ -41,6 +41,9 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
                 found.steps.append(step)
                 found.walks.append(source.walk)
         known = {key: x for key, x in loads.items() if key[0] not in vague} if thread.complete else {}
+        for mine, other in permutations(known.values(), 2):
+            if (wrapped := _starts_again(mine, other)) is not None:
+                return Fault("wrapped", wrapped, wrapped.places[0])
         for key, mine in known.items():
             others = [x for k, x in known.items() if k != key and len(x.steps) == len(mine.steps)]
             for mode in _modes(mine):
@@ -112,6 +115,31 @@ def _goes_on(mine: _Loads, mode: int, others: _Loads) -> bool:
         if (other.span, other.many) == (along.span, along.many) and all(len(set(row)) == 1 for row in rows):
             return True  # neither goes on
     return False
+
+
+def _starts_again(mine: _Loads, others: _Loads) -> Step | None:
+    """A load of a tile that comes before the last one's, where the other operand's tiles go on one by one: each two are
+    told to the same barrier, have as many elements along these modes, and go along no others."""
+    if [(s.function, s.number) for s in mine.steps] != [(s.function, s.number) for s in others.steps]:
+        return None
+    if any(_shape(w) != _shape(x.walks[0]) for x in (mine, others) for w in x.walks):
+        return None
+    for mode, along in enumerate(others.walks[0]):
+        at = 0
+        for row in _rows(others.walks, mode) if along.span > 1 else ():
+            starts = [w[mode].start for w in row]
+            mine_too = mine.walks[at : at + len(row)]
+            goes = [m for m, a in enumerate(mine_too[0]) if any(w[m] != a for w in mine_too)]
+            if starts == [i * along.span for i in range(len(row))] and len(row) >= _FEW and len(goes) == 1:
+                here = [w[goes[0]].start for w in mine_too]
+                back = (
+                    i for i, (a, b) in enumerate(pairwise(here)) if isinstance(a, int) and isinstance(b, int) and b < a
+                )
+                first = next(back, None) if mine_too[0][goes[0]].span == along.span else None
+                if first is not None and set(here) <= set(starts):
+                    return mine.steps[at + first + 1]
+            at += len(row)
+    return None
 
 
 def _again(loads: _Loads) -> Step:

@@ -311,7 +311,10 @@ def _arrivals(
             (key, n if isinstance(n, int) else constant(classes.get_field(m, given, n, span)))
             for key, n in counts.items()
         ]
-    elif name == "PipelineAsync" and {"producer_arv_count", "consumer_arv_count", "dst_blockid"} <= names:
+    elif (
+        name in ("PipelineAsync", "PipelineTransactionAsync")
+        and {"producer_arv_count", "consumer_arv_count", "dst_blockid"} <= names
+    ):
         where = classes.get_field(m, given, "dst_blockid", span)
         number = where.value if isinstance(where, Scalar) else None
         if not isinstance(number, Dyn) or str(number) != _OWN_BLOCK:

@@ -207,8 +207,9 @@ class CppDialect(Dialect):
             return ratios.combined(op, left, right, span)
         if not (isinstance(left, EnumVal) and isinstance(right, EnumVal) and op in ("==", "!=")):
             left, right = _number(left), _number(right)
-        if op in ("==", "!=") and self.replaying is not None and self.replaying.is_zero(left, right):
-            return Scalar(int(op == "=="), "bool")
+        zero = self.replaying.is_zero(left, right) if op in ("==", "!=") and self.replaying is not None else None
+        if zero is not None:
+            return Scalar(int(zero == (op == "==")), "bool")
         if isinstance(left, Scalar) and left.ctype == "bool" and op in ("&", "|") and left.value is None:
             return of_shared("bool", op, left, right)
         static = isinstance(left, (int, Sym)) and isinstance(right, (int, Sym))

@@ -94,7 +94,7 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
                 name, gmem.layout, gmem.dtype, smem, tiler,
                 cluster_size=count if isinstance(count, int) else 1, internal=kind,
             )  # fmt: skip
-            return _for_a_pair(made, op)
+            return _of_op(made, op)
         mma, cluster = given.get("tiled_mma"), given.get("cluster_shape_vmnk")
         if not isinstance(mma, TiledMMA):
             return None
@@ -102,7 +102,7 @@ def _box(m: Machine, operand: str, given: dict[str, Value], span: Span) -> CopyA
         made = model.make_tma_atom_sm100(
             operand, name, gmem.layout, gmem.dtype, smem, mma_tiler=tiler, mma=mma, cluster_vmnk=vmnk, internal=kind
         )  # fmt: skip
-        return _for_a_pair(made, op)
+        return _of_op(made, op)
     except _FAILURES:
         return None
 
@@ -125,7 +125,7 @@ def _of_map(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
                 name, gmem.layout, gmem.dtype, smem, through,
                 num_multicast=count if isinstance(count, int) else None, internal=gmem.dtype,
             )  # fmt: skip
-            atom = _for_a_pair(made, op)
+            atom = _of_op(made, op)
         except _FAILURES:
             atom = None
     return (TmaAtom(op, atom), _coordinates(m, gmem, atom, given.get("internal_type"), span))
@@ -139,8 +139,11 @@ def _copy_atom(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     return replace(trait, op=given.get("op")) if isinstance(trait, TmaAtom) else Extern("CopyAtom", span)
 
 
-def _for_a_pair(atom: CopyAtom, op: OpValue) -> CopyAtom:
-    """An atom of ``CtaGroup.TWO`` says so: its loads tell the barrier of the first of two CTAs."""
+def _of_op(atom: CopyAtom, op: OpValue) -> CopyAtom:
+    """An atom of ``CtaGroup.TWO`` says so: its loads tell the barrier of the first of two CTAs. So does one that adds
+    to what is in memory."""
+    if "Reduce" in op.name:
+        return replace(atom, extra=(*atom.extra, ("adds", "1")))
     two = getattr(op.get("cta_group"), "name", "") == "TWO"
     return replace(atom, extra=(*atom.extra, ("ctas", "2"))) if two else atom
 

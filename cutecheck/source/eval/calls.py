@@ -63,6 +63,12 @@ from cutecheck.source.eval.values import (
 STREAM = "stream_wait"  # as if the kernel waited for what its stream holds
 # launches that are function calls are the evaluator's own, also where CUTLASS is in the tree
 LAUNCHERS = ("launch_kernel_on_cluster", "kernel_launch", "cudaLaunchKernelEx", "cudaLaunchKernelExC")
+# of cutlass::ClusterLauncher, which keeps the cluster's shape in an array that is a member of what it makes
+_OF_CLUSTERS = {"launch": "launch_cluster", "launch_with_fallback_cluster": "launch_fallback_cluster"}
+
+
+def _is_of_cutlass(cls: ClassInst) -> bool:
+    return cls.decl.name == "ClusterLauncher" and cls.decl.span.path.endswith("cutlass/cluster_launch.hpp")
 
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
@@ -75,6 +81,8 @@ def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         return intrinsics.call(m, fn, args, kwargs, span)
     if isinstance(fn, FuncSet) and fn.name in LAUNCHERS and fn.cls is None:
         return intrinsics.call(m, Intrinsic(fn.name, fn.targs), args, kwargs, span)
+    if isinstance(fn, FuncSet) and fn.name in _OF_CLUSTERS and fn.cls is not None and _is_of_cutlass(fn.cls):
+        return intrinsics.call(m, Intrinsic(_OF_CLUSTERS[fn.name]), args, kwargs, span)
     if isinstance(fn, FuncSet):
         return call_functions(m, fn, args, kwargs, span)
     if isinstance(fn, Closure):

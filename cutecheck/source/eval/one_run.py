@@ -36,6 +36,7 @@ class Start:
     most: int = MOST_STEPS  # steps of one run
     by_source: bool = False  # a kernel of the Python DSL
     numbers: Numbers = field(default_factory=dict)  # run-time numbers of all runs that have no others for them
+    zeros: bool = True  # see Running
 
 
 def run(

@@ -57,7 +57,11 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     start = Start(best.entry, best.fn, best.env, self_, args, span)
     made: Replay | None
     if told:
-        made, cost = roles(m, start, recorder.threads_of(symbol))
+        recorder.scales = False
+        made, cost = roles(m, replace(start, zeros=False), recorder.threads_of(symbol))
+        if recorder.scales and not made.sure:  # without what is scaled more may be known
+            made, more = roles(m, start, recorder.threads_of(symbol))
+            cost += more
     else:
         made, cost = _one_path(m, start) if _pipelined(m, symbol) or _crossing(m, symbol) else (None, 0)
         if _stores_by_tma(m, symbol):
@@ -169,6 +173,7 @@ class _Team:
             m, False, thread, views=self.views, numbers={**start.numbers, **self.numbers}, remembers=self.remembers,
             endless=self.endless,
         )  # fmt: skip
+        made.zeros = start.zeros
         running, complete = run(m, start, False, made=made)
         self.asked.update(running.asked)
         self.found.append(running)
@@ -241,7 +246,8 @@ class _Team:
 
 
 def _is_step(step: Step) -> bool:
-    return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named")
+    """All threads may be where a pipeline is made."""
+    return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named") and step.function != "init"
 
 
 def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:

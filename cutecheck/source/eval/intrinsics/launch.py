@@ -93,6 +93,17 @@ def _cluster(c: Call) -> Value:
     return _launched(c, kernel, [grid, block, smem], args, cluster)
 
 
+@function("launch_cluster", "launch_fallback_cluster", tolerant=True)
+def _of_launcher(c: Call) -> Value:
+    """``cutlass::ClusterLauncher::launch(grid, cluster, block, smem, stream, kernel, addresses, ...)``; of one with a
+    cluster to fall back on it is not known which is taken."""
+    grid, cluster, *rest = c.raw
+    if c.name == "launch_fallback_cluster":
+        cluster, rest = None, rest[1:]
+    block, smem, _, kernel, addresses = rest[:5]
+    return _launched(c, kernel, [grid, block, smem], _behind(c, kernel, addresses), cluster)
+
+
 @function("cudaLaunchKernelEx", tolerant=True)
 def _runtime(c: Call) -> Value:
     params, kernel, *args = c.raw

@@ -42,6 +42,7 @@ _FENCES = re.compile(r"fence_proxy|fence_view_async|proxy_fence|fence_async|asyn
 _ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
 _THREADS = "PipelineAsync.create"  # one whose producers are threads, which say themselves when a stage is full
+_TRANSACTIONS = "PipelineTransactionAsync.create"  # one whose producers also tell of the bytes that TMA brings
 _FULL, _EMPTY = "", ".empty"
 _PIPELINED = {  # what a step does with which barrier
     "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
@@ -52,6 +53,7 @@ _OF_THREADS: dict[str, tuple[tuple[str, str], ...]] = {
     "producer_acquire": (("wait", _EMPTY),),
     "producer_commit": (("arrive", _FULL),),
 }
+_OF_TRANSACTIONS = {**_OF_THREADS, "producer_expect_transaction": (("expect", _FULL),)}
 # of blocks that are a cluster by themselves, steps besides these, and which of them MMAs do once they are done
 _BY_MMA: dict[str, tuple[dict[str, tuple[tuple[str, str], ...]], str]] = {
     "PipelineTmaUmmaAsync.create": ({}, "consumer_release"),
@@ -282,7 +284,9 @@ class Holding(Running):
             apart = name in _BY_MMA and "empty_arrivals" not in dict(keywords) and not self.by_source
             self.kinds[of] = _OF_SEVERAL if apart else name
             self._made(of, span, where, dict(keywords))
-        elif self.kinds.get(of, _PLAIN) != _PLAIN and (self.by_source or self.kinds[of] not in (_THREADS, *_BY_MMA)):
+        elif self.kinds.get(of, _PLAIN) != _PLAIN and (
+            self.by_source or self.kinds[of] not in (_THREADS, _TRANSACTIONS, *_BY_MMA)
+        ):
             if name in _PIPELINED and not all(self.under):
                 self.end()  # nothing that comes before is in doubt
             self.held.add(Span("", 0, 0, 0, 0))  # steps of others are those of other barriers
@@ -290,6 +294,8 @@ class Holding(Running):
         if name == "producer_commit" and by_threads and dict(keywords).get("after") == "cp.async":
             self.add(Step("call", span, where, "cp_async_wait", 0))  # it arrives when the thread's copies are done
         own_steps, by_mma = ({}, "") if self.by_source else _BY_MMA.get(self.kinds.get(of, ""), ({}, ""))
+        if self.kinds.get(of) == _TRANSACTIONS and not self.by_source:
+            own_steps = _OF_TRANSACTIONS
         steps = _PIPELINED | (_OF_THREADS if by_threads else own_steps)
         for own in (f"{of}{which}" for which in (_FULL, _EMPTY)):
             told = name == "producer_get_barrier" and by_threads and own == of  # something else may arrive there
@@ -306,7 +312,7 @@ class Holding(Running):
             buffer = f"{of}{which}"
             once = 1 if kind == "arrive" and buffer in self.counting and "after" not in dict(keywords) else None
             commits = name == by_mma and kind == "arrive"
-            once = 1 if commits else once
+            once = 0 if kind == "expect" and name == "producer_expect_transaction" else 1 if commits else once
             self.barrier(kind, buffer, span, where, (index, phase) if kind == "wait" else (index,), once, commits)
 
     def _by_hand(self, buffer: str, span: Span, where: str) -> None:

@@ -99,6 +99,7 @@ class Running:
         self.lately: set[object] = set()  # what was done to registers since anything else was
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
         self.least = least  # of run-time numbers
+        self.zeros = True  # numbers that are not followed, of all threads, are 0.0 where they are compared with it
         self.passes = passes  # of one loop that are run
         self.long = False  # a loop has more of them
         self.shorter: Numbers = {}  # numbers at which it has few, where one says how many
@@ -281,11 +282,15 @@ class Running:
             return False
         return of_kernels(loop.span) or asks_scheduler(loop.cond, env)
 
-    def is_zero(self, left: Value, right: Value) -> bool:
-        """Whether a number that is not followed, of all threads, is compared with 0.0: it is, as ``beta`` may be."""
+    def is_zero(self, left: Value, right: Value) -> bool | None:
+        """Whether a number that is not followed, of all threads, is compared with 0.0: as ``beta`` is, which says
+        whether C is loaded. None: something else is compared."""
         known, other = (left, right) if isinstance(right, Shared) else (right, left)
         zero = isinstance(known, Scalar) and isinstance(known.value, float) and known.value == 0
-        return zero and self.thread is not None and isinstance(other, Shared) and other.value is None
+        if not zero or self.thread is None or not isinstance(other, Shared) or other.value is not None:
+            return None
+        self.machine.recorder.scales = True
+        return self.zeros
 
     def another(self, asked: Value, text: str) -> bool | None:
         """Whether a parameter of the kernel's, of which nothing is known, is the constant that it is compared with.
