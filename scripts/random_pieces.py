@@ -47,7 +47,9 @@ def main() -> int:
         own.mkdir()
         compiler = Compiler(headers, Path(folder))
         for first in range(options.seed, options.seed + options.count, options.batch):
-            pieces = [piece(options.kind, s) for s in range(first, min(first + options.batch, options.seed + options.count))]
+            pieces = [
+                piece(options.kind, s) for s in range(first, min(first + options.batch, options.seed + options.count))
+            ]
             results = compiler.run(pieces)
             started = time.process_time()
             facts = facts_of(pieces, own)

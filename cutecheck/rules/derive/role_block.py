@@ -77,7 +77,8 @@ class Block:
         self.open = self._open_to_others()
         if self.sure and self.counted and not self._others_come():
             for at, count in counts(threads).items():
-                self.gates[at].count = count if at[0] not in self.open else 0
+                if at[0] not in self.open:
+                    self.gates[at].share(count, threads, self.comers[at], at)
 
     def _pair(self) -> None:
         """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""
