@@ -302,7 +302,7 @@ def match_parameter(
             return 2
         gain = implicit.accepts(m, wanted, value, actual, literal)
         if gain is None and stands_for_place(value) and qualifiers.refers(pattern):
-            actual = value.type  # type: ignore[union-attr]
+            actual = value.type
             gain = implicit.accepts(m, wanted, value, actual, literal)
         made = gain is not None and gain < 0 and _is_number(wanted) and (_is_number(actual) or gain <= implicit.BY_USER)
         return None if made and _binds(pattern) else gain  # no reference to what is converted
