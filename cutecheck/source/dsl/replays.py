@@ -181,16 +181,19 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
         return None
     passes = range(*limits)  # type: ignore[arg-type]
     start, stop, step = (as_expr(x) for x in (loop.start, loop.stop, loop.step))
+    # one that goes on by the size of the grid asks before each pass, as its text in C++ would
+    times = len(passes) + 1 if any(v.name.startswith(GRID) for v in step.variables()) else 1
+    begins = [ex.add(start, ex.mul(step, ex.const(n))) for n in range(min(times, PASSES))]
+    asked = [ex.op("opaque", begin, stop, label="lt") for begin in begins]
     if len(passes) > PASSES:
         run.long = True
         run.shorter = shorter_loop(run, start, stop, len(passes))
+        run.rounds.counted(id(node), *asked)
+        run.rounds.too_long(id(node))
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))
-    # one that goes on by the size of the grid asks before each pass, as its text in C++ would
-    times = len(passes) + 1 if any(v.name.startswith(GRID) for v in step.variables()) else 1
-    begins = [ex.add(start, ex.mul(step, ex.const(n))) for n in range(times)]
-    run.rounds.counted(id(node), *(ex.op("opaque", begin, stop, label="lt") for begin in begins))
+    run.rounds.counted(id(node), *asked)
     return list(passes)
 
 

@@ -15,7 +15,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import round_again, several_tiles, undivided
+from cutecheck.source.eval.record.numbers import fewer_passes, round_again, several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree, shares
@@ -251,6 +251,11 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = _Team(block)
     tried = _team(m, start, team, True) or []
+    few = _few_passes(team) if not tried else {}
+    if few:
+        start = replace(start, numbers={**start.numbers, **few})
+        team = _Team(block, cost=team.cost)
+        tried = _team(m, start, team, True) or []
     for numbers in others(*team.found) if team.idle and not start.by_source else ():
         other = _Team(block, cost=team.cost)
         _team(m, replace(start, numbers=numbers), other)
@@ -276,6 +281,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     if several is not None:
         return several.replay(m), cost + team.cost
     if start.by_source and not all(team.ended):
+        team = _cheaper(m, start, team)
         return team.replay(m), cost + team.cost
     if not team.all_roles:
         cost += team.cost
@@ -288,6 +294,24 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     return team.replay(m), cost + team.cost
 
 
+def _few_passes(team: _Team) -> Numbers:
+    """Numbers at which the last run's loops have few passes, if it has left one that had too many."""
+    left = team.found and not team.ended[-1] and team.found[-1].long
+    return fewer_passes(team.found[-1]) if left else {}
+
+
+def _cheaper(m: Machine, start: Start, team: _Team) -> _Team:
+    """The runs at numbers at which loops have fewer passes, where one has come to its limit of steps; or these."""
+    if not start.by_source or not team.found or team.ended[-1] or team.found[-1].cost < start.most:
+        return team
+    few = fewer_passes(team.found[-1], dear=True)
+    other = _Team(team.block, team.numbers | few)
+    if few:
+        _team(m, start, other)
+    team.cost += other.cost
+    return replace(other, cost=team.cost) if other.found and all(other.ended) else team
+
+
 def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
     """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
     divisors: dict[str, int] = {}
@@ -295,8 +319,12 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
     while tried and cost <= _MOST_OF_TRIES:
         some = _Team(team.block, tried.pop(0))
         running = some.run(m, start, team.found[-1].thread or 0)
+        if few := _few_passes(some):
+            some = _Team(team.block, some.numbers | few, cost=some.cost)
+            running = some.run(m, start, team.found[-1].thread or 0)
         if some.ended == [True] and running.rounds.tiles() > 1:
             _team(m, start, some)
+            some = _cheaper(m, start, some)
             apart = undivided(some.found)
             if some.agrees and not apart:
                 return some, cost + some.cost

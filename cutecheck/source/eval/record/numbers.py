@@ -19,6 +19,7 @@ from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Loop, Numbe
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
 _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
+_LEAST = (3, 5)  # where a pass has many steps: more than two stages
 _ODD_OF_FEW = (5, 7, 9, 3)  # where the stages go on from tile to tile, and several tiles come round them
 _MOST = 1024  # of numbers that are tried
 _WIDEST = 1 << 15  # ... where none of these will do
@@ -73,6 +74,22 @@ def _axis(grid: Iterable[Loop]) -> str:
     """That of the grid along which a block goes from tile to tile: x, if more than one may be."""
     names = {n for loop in grid for n in loop.names()}
     return next((a for a in _AXES if f"{GRID}{a}" in names), _AXES[0])
+
+
+def fewer_passes(run: Replaying, dear: bool = False) -> Numbers:
+    """Numbers at which loops with steps that have too many passes at those of a run have few: as a list of blocks says.
+
+    Not of loops from tile to tile. ``dear``: the passes were no more than are run, but too long for one run.
+    """
+
+    def value(e: Expr, numbers: Numbers) -> int | None:
+        return run.number(e, others=numbers)
+
+    numbers: Numbers = {}
+    for loop in run.rounds.loops.values():
+        if loop.eventful and (loop.long or dear) and not loop.around and not of_grid(loop) and loop.names():
+            numbers |= _passes(loop, _LEAST if dear else _ODD, numbers, value, {})
+    return numbers
 
 
 def longer_loops(run: Replaying) -> Numbers:
