@@ -133,6 +133,24 @@ def round_again(run: Replaying) -> Numbers:
     return numbers
 
 
+def more_passes(run: Replaying) -> list[Numbers]:
+    """Numbers, each of one name, at which a loop with steps has more than the pass or two that it has at those of the
+    run: the first rows of a causal mask have one block of keys. At some of them a block may have nothing to do."""
+    found: list[Numbers] = []
+    for loop in run.rounds.loops.values():
+        if not loop.eventful or loop.around or of_grid(loop) or not 0 < len(loop.asked) - 1 <= _FEW_PASSES:
+            continue
+        for side in (side for e in loop.asked[0] for side in _sides(e)):
+            for v in sorted(side.variables(), key=lambda v: v.name):
+                if v.name.startswith((*INDEX, GRID)):
+                    continue
+                step = max(1, lcm(v.domain.divisor(), run.rounds.divisors.get(v, 1)))
+                many = _number(side, v, _MORE, {}, lambda e, others: run.number(e, others=others), step)
+                if many is not None:
+                    found.append(_of_buffer(v.name, many, side))
+    return found
+
+
 def shorter_loop(run: Replaying, start: Expr, stop: Expr, passes: int) -> Numbers:
     """Numbers at which a loop that has too many passes at those of the run has few: as many as rows, say."""
     return next((found for n in _SHORT if (found := _scaled(run, (start, stop), passes, n))), {})
