@@ -198,7 +198,7 @@ class _Run(Block):
         gate, count = self.named[step.places[0].buffer], step.number or 0
         if w.waits is None:
             w.clock[me] = w.clock.get(me, 0) + 1
-            gate.came += w.thread.counts
+            gate.came += w.thread.counts * (_WARP if step.span in self.lone else 1)  # it counts whole warps
             learn(gate.known, w.clock)
             gate.last = step
             w.waits = len(gate.opened)

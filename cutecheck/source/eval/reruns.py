@@ -31,6 +31,7 @@ _SHARES = 2  # of a work that blocks share: as many as it has tiles, each has on
 _FEW_SHARES = (_SHARES, 1)  # where threads go one way; a block that has all of it need not wait for another
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
+_MOST_SHORTENED = 2  # numbers at which long loops have few passes
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -146,11 +147,8 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = Team(block)
     tried = run_team(m, start, team, True) or []
-    few = few_passes(team) if not tried else {}
-    if few:
-        start = replace(start, numbers={**start.numbers, **few})
-        team = Team(block, cost=team.cost)
-        tried = run_team(m, start, team, True) or []
+    if not tried:
+        start, team, tried = _shorter(m, start, team)
     for numbers in others(*team.found) if team.idle and not start.by_source else ():
         other = Team(block, cost=team.cost)
         run_team(m, replace(start, numbers=numbers), other)
@@ -162,7 +160,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         more = Team(block, numbers)
         if len(more.run(m, start, team.found[-1].thread or 0).steps) > len(team.found[-1].steps):
             run_team(m, start, more)
-            if all(more.ended) and more.all_roles and more.agrees and more.busy():
+            if all(more.ended) and more.all_roles and more.agrees and more.busy() and not undivided(more.found):
                 return more.replay(m), more.cost + team.cost
         team.cost += more.cost
     if team.farther:
@@ -190,6 +188,22 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         team = Team(block, remembers=False)
         run_team(m, start, team)
     return team.replay(m), cost + team.cost
+
+
+def _shorter(m: Machine, start: Start, long: Team) -> tuple[Start, Team, list[Numbers]]:
+    """The runs at numbers at which loops have few passes that had too many, multiples of what any role divides them by;
+    these runs where there are no such numbers."""
+    few, cost = few_passes(long), long.cost
+    for _ in range(_MOST_SHORTENED if few else 0):
+        other = replace(start, numbers={**start.numbers, **few})
+        team = Team(long.block, cost=cost)
+        tried = run_team(m, other, team, True) or []
+        apart, cost = undivided(team.found), team.cost
+        if not apart:
+            return other, team, tried
+        few = few_passes(long, apart)
+    long.cost = cost
+    return start, long, []
 
 
 def _tiles(m: Machine, start: Start, team: Team, tried: list[Numbers]) -> tuple[Team | None, int]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from cutecheck.facts.replayed import Replay, Step, Thread
 from cutecheck.model.expr import Expr
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import Start, run
-from cutecheck.source.eval.record.numbers import fewer_passes, more_passes, round_again, several_tiles
+from cutecheck.source.eval.record.numbers import fewer_passes, more_passes, round_again, several_tiles, undivided
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree
 
@@ -97,8 +98,9 @@ class Team:
         counted = sure and names <= {"threadIdx.x"}
         pointed = tuple(sorted({b for f in self.found for b in f.pointed}))
         moved = tuple(sorted({b for f in self.found for b in f.moved}))
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen,
-                      pointed=pointed, moved=moved)  # fmt: skip
+        unset = {(s.span, s.places[0].buffer): s for f in self.found if f.by_source for s in f.never_set()}
+        return Replay((), False, threads, tiles=tuple(unset.values()), sure=sure, counted=counted,
+                      partial=not self.all_roles, seen=seen, pointed=pointed, moved=moved)  # fmt: skip
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
@@ -124,10 +126,10 @@ def _is_step(step: Step) -> bool:
     return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named")
 
 
-def few_passes(team: Team) -> Numbers:
+def few_passes(team: Team, divisors: Mapping[str, int] | None = None) -> Numbers:
     """Numbers at which the last run's loops have few passes, if it has left one that had too many."""
     left = team.found and not team.ended[-1] and team.found[-1].long
-    return fewer_passes(team.found[-1]) if left else {}
+    return fewer_passes(team.found[-1], divisors=divisors) if left else {}
 
 
 def cheaper(m: Machine, start: Start, team: Team) -> Team:
@@ -139,7 +141,8 @@ def cheaper(m: Machine, start: Start, team: Team) -> Team:
     if few:
         run_team(m, start, other)
     team.cost += other.cost
-    return replace(other, cost=team.cost) if other.found and all(other.ended) else team
+    ended = bool(other.found) and all(other.ended) and not undivided(other.found)
+    return replace(other, cost=team.cost) if ended else team
 
 
 def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[Numbers] | None:

@@ -76,10 +76,11 @@ def _axis(grid: Iterable[Loop]) -> str:
     return next((a for a in _AXES if f"{GRID}{a}" in names), _AXES[0])
 
 
-def fewer_passes(run: Replaying, dear: bool = False) -> Numbers:
+def fewer_passes(run: Replaying, dear: bool = False, divisors: Mapping[str, int] | None = None) -> Numbers:
     """Numbers at which loops with steps that have too many passes at those of a run have few: as a list of blocks says.
 
     Not of loops from tile to tile. ``dear``: the passes were no more than are run, but too long for one run.
+    ``divisors``: what divides them, as roles need.
     """
 
     def value(e: Expr, numbers: Numbers) -> int | None:
@@ -88,7 +89,8 @@ def fewer_passes(run: Replaying, dear: bool = False) -> Numbers:
     numbers: Numbers = {}
     for loop in run.rounds.loops.values():
         if loop.eventful and (loop.long or dear) and not loop.around and not of_grid(loop) and loop.names():
-            numbers |= _passes(loop, _LEAST if dear else _ODD, numbers, value, {})
+            targets = _LEAST if dear else _MORE if divisors else _ODD
+            numbers |= _passes(loop, targets, numbers, value, divisors or {})
     return numbers
 
 
