@@ -13,6 +13,7 @@ from cutecheck.model.atoms.lookup import (
     is_copy_op,
     is_mma_op,
     mma_op,
+    relative_widths,
     sparse_element,
 )
 from cutecheck.model.atoms.table import cutlass_version
@@ -32,5 +33,6 @@ __all__ = [
     "is_copy_op",
     "is_mma_op",
     "mma_op",
+    "relative_widths",
     "sparse_element",
 ]

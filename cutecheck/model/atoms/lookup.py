@@ -278,6 +278,18 @@ def sparse_element(d: DType) -> tuple[int, DType] | None:
     return None if match is None or raw is None else (int(match[1]), raw)
 
 
+def relative_widths(old: DType, new: DType) -> tuple[Bits, Bits] | None:
+    """Bits in the ratio of two types' widths, one of which may be less than a bit; None where one is not known."""
+    (was, shared), (becomes, by) = (_stored(d) for d in (old, new))
+    return None if was is None or becomes is None else (was * by, becomes * shared)
+
+
+def _stored(d: DType) -> tuple[Bits | None, int]:
+    """Bits that are stored, and for how many elements."""
+    sparse = sparse_element(d) if d.bits is None else None
+    return (d.bits, 1) if sparse is None else (sparse[1].bits, sparse[0])
+
+
 def _type(text: str) -> DType:
     return element_type(text) or DType(text, None)
 

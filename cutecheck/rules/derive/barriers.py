@@ -12,6 +12,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.announced import array_of, is_load
+from cutecheck.rules.derive.arrivals import PIPELINE
 from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import coming, passing
 from cutecheck.rules.derive.protocol import cut_short
@@ -60,6 +61,8 @@ def barriers(context: Context) -> dict[tuple[str, str, int], Barriers]:
             if buffer == "?" or cut_short(context, call):
                 vague.add(kernel)
                 continue
+            if buffer.startswith(PIPELINE):
+                continue  # the other steps at its barriers are the methods of the library
             mine = found.setdefault((call.subject, *kernel[1:]), Barriers(buffer.rpartition("::")[2]))
             if kind == "load":
                 mine.loads.append(call)

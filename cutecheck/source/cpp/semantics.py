@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import struct
 from collections.abc import Callable
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -26,7 +27,7 @@ from cutecheck.model.integers import (
 )
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, Typed, Undecided
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.cpp import assembled, barriers, bulk, pipelines, products
+from cutecheck.source.cpp import assembled, barriers, bulk, pipelines, products, ratios
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.dialect import DEFER, Dialect
 from cutecheck.source.eval.threads import of_shared
@@ -202,6 +203,8 @@ class CppDialect(Dialect):
 
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
         left, right = _plain(left), _plain(right)
+        if isinstance(left, Fraction) or isinstance(right, Fraction):
+            return ratios.combined(op, left, right, span)
         if not (isinstance(left, EnumVal) and isinstance(right, EnumVal) and op in ("==", "!=")):
             left, right = _number(left), _number(right)
         if op in ("==", "!=") and self.replaying is not None and self.replaying.is_zero(left, right):

@@ -16,6 +16,8 @@ _FOUND = re.compile(
     r"cute/((algorithm|arch|atom|container|numeric|util)/.*|"
     r"(config|int_tuple|layout|layout_composed|pointer\w*|stride|swizzle\w*|tensor\w*|underscore))\.hpp$"
 )
+_WIDTH = "sizeof_bits"
+WIDTHS = "sizeof_bits of classes"  # the program's own templates of that name, for types that are none of the library's
 
 
 class Program:
@@ -54,8 +56,9 @@ class Program:
                 self._declare_outside(decl, scope, unit)
             elif not (own_cute and scope.path.startswith("cute")):
                 for name, item in declared_names(decl):
-                    if not (scope.path == "cutlass" and is_element(name)):
-                        scope.add(name, Entry(item, scope.env, unit))
+                    known = scope.path == "cutlass" and is_element(name)
+                    if not known or name == _WIDTH:
+                        scope.add(WIDTHS if known else name, Entry(item, scope.env, unit))
                         if internal:
                             self.internal.add(id(item))
 
@@ -79,7 +82,7 @@ class Program:
 
 def is_element(name: str) -> bool:
     """Element types and their sizes, which the evaluator knows: CUTLASS's classes of these names are its storage."""
-    return name == "sizeof_bits" or dtype(name) is not None
+    return name == _WIDTH or dtype(name) is not None
 
 
 def is_cute_header(path: str) -> bool:

@@ -121,3 +121,42 @@ def test_tiles_of_cancelled_blocks(name: str, tmp_path: Path) -> None:
     assert not report.failures and not report.errors
     found = {f.code for f in report.findings}
     assert any(c.startswith(code) for c in found) if code else not found, found
+
+
+OF_LIBRARY = """
+using Clc = cutlass::PipelineCLCFetchAsync<1, Shape<_1, _1, _1>>;
+struct Own {
+  own::Barrier ready;
+  typename Clc::SharedStorage clc;
+  alignas(16) uint4 response;
+};
+__global__ void asks(float* out) {
+  extern __shared__ char memory[];
+  Own& s = *reinterpret_cast<Own*>(memory);
+  if (threadIdx.x == 0) s.ready.init(128);
+  typename Clc::Params params;
+  params.transaction_bytes = 16;
+  params.producer_arv_count = 1;
+  params.consumer_arv_count = 128;
+  Clc clc(s.clc, params, Shape<_1, _1, _1>{});
+  __syncthreads();
+  typename Clc::PipelineState asked = cutlass::make_producer_start_state<Clc>();
+  s.ready.arrive();
+  s.ready.wait(0);
+  if (threadIdx.x == 0) {
+    uint32_t bar = clc.producer_get_barrier(asked);
+    clc.producer_acquire(asked);
+    cancel(own::shared(&s.response), bar);
+    ++asked;
+  }
+  copy(make_tensor(make_smem_ptr(&s.response), Shape<_1>{}), make_tensor(make_gmem_ptr((uint4*)out), Shape<_1>{}));
+}
+void run(float* out) { asks<<<64, 128, sizeof(Own)>>>(out); }
+"""
+
+
+def test_barriers_of_a_pipeline_are_worked_by_its_methods(tmp_path: Path) -> None:
+    path = tmp_path / "asks.cu"
+    path.write_text(PREAMBLE + OWN + CANCEL + OF_LIBRARY)
+    report = check(inputs([str(path)]), Settings(arch=("sm_100a",), cache=False, select=("CUT217",)))
+    assert not report.failures and not report.errors and not report.findings

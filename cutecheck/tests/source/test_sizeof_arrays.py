@@ -9,6 +9,7 @@ import pytest
 
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import as_expr
+from cutecheck.model.notation import show
 from cutecheck.tests.source.shown import kernel, number
 from cutecheck.tests.source.test_extract import event, run
 
@@ -89,3 +90,24 @@ struct Outside { Elsewhere what; float x; };
 )
 def test_size_of_types_of_the_libraries(what: str, size: int | None, tmp_path: Path) -> None:
     assert number(tmp_path, kernel(LIBRARY), "", what) == size
+
+
+def test_a_program_s_own_specialisation_says_the_width(tmp_path: Path) -> None:
+    facts = run(
+        tmp_path,
+        """
+        namespace cutlass {
+        template <class T> struct sizeof_bits { static constexpr int value = int(sizeof(T) * 8); };
+        }
+        struct Odd { float a; };
+        struct Two { float a; half_t b; };
+        namespace cutlass {
+        template <> struct sizeof_bits<Odd> { static constexpr int value = 5; };
+        }
+        void host() {
+          auto told = make_layout(make_shape(Int<cutlass::sizeof_bits<Odd>::value>{},
+              Int<cutlass::sizeof_bits<Two>::value>{}, Int<sizeof_bits_v<Odd>>{}, Int<sizeof_bits_v<half_t>>{}));
+        }
+        """,
+    )
+    assert [show(s.value) for s in facts.sites] == ["(_5,_64,_5,_16):(_1,_5,_320,_1600)"]

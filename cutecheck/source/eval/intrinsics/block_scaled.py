@@ -22,6 +22,8 @@ _VECTOR = re.compile(r"UMMA::tmem_sf_frg<\w+,(\d+),")
 _IN_REGISTERS = re.compile(r"SM120::BLOCKSCALED::(SPARSE::)?SM120_\w+_TN_VS")  # their last arguments: type, vector
 _M, _N = 4, 5  # positions among the arguments of the operations
 _IN_TMEM = "UMMA::tmem_"
+_METADATA = "UMMA::tmem_e_frg"
+_STANDS_FOR = {32: 4, 16: 8, 8: 8, 4: 16}  # elements of so many bits a byte of metadata (mma_traits_sm100_frag.hpp)
 
 
 def scale_factor_member(atom: MMAAtom, name: str) -> Value | None:
@@ -79,6 +81,8 @@ def fragment_of(c: Call, kind: str, shape: Any) -> TensorVal:
     """``make_tensor<FrgType>(shape)``: a tensor in tensor memory."""
     layout = tmem_fragment(kind, shape)
     element = element_type(kind.partition("<")[2].rstrip(">").split(",")[0])
+    if kind.startswith(_METADATA) and element is not None and element.bits is not None:
+        element = element_type(f"sparse_elem<{_STANDS_FOR.get(int(element.bits))},uint8_t>")
     return c.m.recorder.registers(c.m, layout, element, c.span, "fragment", None, "tmem")
 
 

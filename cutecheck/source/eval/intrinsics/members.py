@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -55,7 +56,7 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         if name == "value_type":
             return ScalarType(dtype(type_of_constant(v)))  # type: ignore[arg-type]
         return ValueType(v) if name == "type" else None
-    if isinstance(v, Scalar) and name == "value":
+    if isinstance(v, (Scalar, Fraction)) and name == "value":
         return v
     if type(v) is IntegerSequence and name == "value_type":
         return ScalarType(dtype(v.ctype))  # type: ignore[arg-type]

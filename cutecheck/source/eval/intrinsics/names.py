@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
@@ -151,7 +152,7 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
         if name.endswith("_t"):
             return value.type
     if name.endswith("_v") and isinstance(value, ValueType):
-        return Scalar(value.value, "int")
+        return value.value if isinstance(value.value, Fraction) else Scalar(value.value, "int")
     return value
 
 

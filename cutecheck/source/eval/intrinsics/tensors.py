@@ -8,7 +8,7 @@ from typing import Any, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model import inttuple as it
-from cutecheck.model.atoms import sparse_element
+from cutecheck.model.atoms import relative_widths, sparse_element
 from cutecheck.model.basis import X
 from cutecheck.model.dtype import DType
 from cutecheck.model.ints import CuteError, Dyn
@@ -317,12 +317,21 @@ def _views(c: Call) -> Value:
 def recast_tensor(t: TensorVal, type_: Value) -> TensorVal:
     """The same elements seen as others of another width."""
     new = element(type_)
-    if new is None or t.dtype is None or new.bits is None or t.dtype.bits is None:
+    if new is None or t.dtype is None or (ratio := relative_widths(t.dtype, new)) is None:
         raise Unsupported("recast between element types of unknown width")
-    layout = alg.recast_layout(t.layout, t.dtype.bits, new.bits)
+    was, becomes = ratio
+    layout = t.layout
+    if isinstance(layout, ComposedLayout) and isinstance(layout.offset, SmemPtrFlag) and layout.offset.sparsity:
+        if new.bits is None:
+            raise Unsupported("recast to a sparse element")
+        # the tensor's pointer has the swizzle, and its layout is but the inner one
+        seen = cast(Layout, alg.recast_layout(layout.b, was, becomes))
+        layout = replace(layout, offset=SmemPtrFlag(new.bits), b=seen)
+    else:
+        layout = alg.recast_layout(layout, was, becomes)
     offset = t.offset
-    if offset != 0 and not isinstance(offset, Unknown) and new.bits != t.dtype.bits:
-        offset = offset * int(t.dtype.bits) // int(new.bits)
+    if offset != 0 and not isinstance(offset, Unknown) and becomes != was:
+        offset = offset * int(was) // int(becomes)
     pointer = cast_pointer_to(t.pointer, type_) if t.pointer is not None else None
     return replace(t, layout=layout, dtype=new, offset=offset, pointer=pointer)
 

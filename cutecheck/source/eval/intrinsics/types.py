@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -15,6 +16,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.units import BYTE, Bits, bytes_to_hold
+from cutecheck.source.eval.class_widths import class_width
 from cutecheck.source.eval.intrinsics.registry import CONSTANTS, TORCH_TYPES, Unsupported, type_maker
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tuples import Pair
@@ -300,6 +302,9 @@ _SIZED = ("Array", "AlignedArray", "array", "array_aligned")  # whose `sizeof_bi
 @type_maker("sizeof_bits", "sizeof_bits_v")
 def _sizeof_bits(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     bits = bits_of(m, targs[0], span)
+    stored = sparse_element(targs[0].dtype) if bits is None and isinstance(targs[0], ScalarType) else None
+    if stored is not None and stored[1].bits is not None:
+        return ValueType(Fraction(int(stored[1].bits), stored[0]))  # less than a bit
     if bits is None:
         raise Unsupported("sizeof_bits of a type whose width is not known")
     return ValueType(int(bits))
@@ -315,7 +320,8 @@ def bits_of(m: Machine, t: Value, span: Span) -> Bits | None:
 
         size = size_bytes(m, array, span)
         return Bits(8 * int(size)) if isinstance(size, int) else None
-    return Bits(64) if isinstance(t, PtrType) else element_bits(t)
+    bits = Bits(64) if isinstance(t, PtrType) else element_bits(t)
+    return class_width(m, t, span) if bits is None and isinstance(t, ClassInst) else bits
 
 
 def element_bits(t: Value) -> Bits | None:

@@ -207,7 +207,7 @@ class EventRecorder(InstructionRecorder):
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.brings(pipeline or buffer, span, self.frame.symbol, arguments[1] if len(arguments) > 1 else None, to)
-        self._step_noted("load", buffer, span, arguments)
+        self._step_noted("load", pipeline or buffer, span, arguments)
 
     def scaled(self, variable: str, mma: Value, value: Value) -> None:
         """``mma.accumulate_ = value``: whether its next products are added to what is in the accumulators."""
