@@ -85,6 +85,10 @@ class Block:
             for at, count in counts(threads).items():
                 if at[0] not in self.open:
                     self.gates[at].share(count, threads, self.comers[at], at)
+        else:
+            for at, count in counts(threads).items():
+                if len(self.comers[at]) == 1 and at[0] not in self.open:
+                    self.gates[at].alone(count, threads[next(iter(self.comers[at]))].steps, at)
 
     def _pair(self) -> None:
         """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""

@@ -258,9 +258,9 @@ class _Run(Block):
             gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
             return
         gate.arrived[me].append(dict(w.clock))
-        while all(gate.arrived[i] for i in self.comers[at]):
+        while all(len(gate.arrived[i]) >= gate.each for i in self.comers[at]):
             known = dict(gate.over[-1]) if gate.over else {}
-            for i in self.comers[at]:
+            for i in (i for i in self.comers[at] for _ in range(gate.each)):
                 learn(known, gate.arrived[i].pop(0))
             gate.over.append(known)
 

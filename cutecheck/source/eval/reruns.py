@@ -147,7 +147,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """
     team = Team(block)
     tried = run_team(m, start, team, True) or []
-    if not tried:
+    if not tried and start.by_source:  # of C++ what a run has done until then is judged, too
         start, team, tried = _shorter(m, start, team)
     for numbers in others(*team.found) if team.idle and not start.by_source else ():
         other = Team(block, cost=team.cost)
@@ -213,7 +213,7 @@ def _tiles(m: Machine, start: Start, team: Team, tried: list[Numbers]) -> tuple[
     while tried and cost <= _MOST_OF_TRIES:
         some = Team(team.block, tried.pop(0))
         running = some.run(m, start, team.found[-1].thread or 0)
-        if few := few_passes(some):
+        if start.by_source and (few := few_passes(some)):
             some = Team(team.block, some.numbers | few, cost=some.cost)
             running = some.run(m, start, team.found[-1].thread or 0)
         if some.ended == [True] and running.rounds.tiles() > 1:

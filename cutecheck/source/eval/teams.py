@@ -11,7 +11,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import Start, run
 from cutecheck.source.eval.record.numbers import fewer_passes, more_passes, round_again, several_tiles, undivided
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers, agree
+from cutecheck.source.eval.record.rounds import Numbers, agree, shares
 
 _COSTLY = 60_000  # of a run that came to no end: two of these, and no more roles are run
 _WARP = 32
@@ -156,7 +156,8 @@ def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[N
             return tried
         if asks and team.ended[-1] and _waits(running):
             again = round_again(running)
-            team.farther = [again] if again else more_passes(running)
+            shared = shares(running.rounds.loops.values())  # of work that blocks share there are other numbers
+            team.farther = [again] if again else [] if shared else more_passes(running)
         if team.farther:
             return None
         if start.by_source and not team.ended[-1]:
