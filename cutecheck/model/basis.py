@@ -5,7 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import cast
 
-from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, Sym
+from cutecheck.model.ints import CuteError, Dyn, Int, NotModelledError, Sym, div
 from cutecheck.records import record
 
 
@@ -48,8 +48,10 @@ class ScaledBasis:
         if not isinstance(other, (int, Dyn, Sym)):
             raise CuteError("no product of a basis element with this operand", self, other)
         if isinstance(self.value, Fraction):
+            if isinstance(other, Dyn):  # the product is an integer: `c * R<n,d>` is `c * n / d`
+                return ScaledBasis(div(other * self.value.numerator, self.value.denominator), self.path)
             if not isinstance(other, int):
-                raise NotModelledError("a run-time coordinate in a mode that steps by a fraction")
+                raise NotModelledError("an open static coordinate in a mode that steps by a fraction")
             return ScaledBasis(whole(self.value * other), self.path)
         return ScaledBasis(self.value * other, self.path)
 

@@ -88,8 +88,12 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         if isinstance(value, (Scalar, EnumVal)) and m.dialect.by_value and classes.has_constructors(type_):
             return construct_object(m, type_, [value], [None], span)
         if isinstance(value, Object) and m.dialect.by_value:
-            own = None if classes.derives(m, value.cls, type_) else conversions.converted(m, value, type_, span)
-            return part_of(m, type_, value, span) if own is None else own
+            if classes.derives(m, value.cls, type_):
+                return part_of(m, type_, value, span)
+            own = conversions.converted(m, value, type_, span)
+            if own is None and classes.derives(m, type_, value.cls) and classes.has_constructors(type_):
+                return construct_object(m, type_, [value], [None], span)  # `Derived d = base;`
+            return value if own is None else own
     return value
 
 

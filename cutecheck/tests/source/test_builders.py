@@ -119,10 +119,10 @@ def test_coordinate_iterators_and_vector_types_index_tensors(tmp_path: Path) -> 
       Tensor g = make_tensor(make_gmem_ptr(p), make_layout(make_shape(_8{}, _2{}, 16)));
       Tensor one = make_tensor<float>(Layout<Shape<_8>>{});
       auto it = cute::make_coord_iterator(k, shape<2>(g));
-      for (; k > 0; --k) { copy(g(_, at.x, *it), one); ++it; }
+      for (; k > 0; --k) { copy(g(_, at.x, *it), one); copy(g(_, at.x, crd2idx(it.coord, shape<2>(g))), one); ++it; }
     }
     """
-    assert [e.reason for e in run(tmp_path, text).events] == [None]
+    assert [e.reason for e in run(tmp_path, text).events] == [None, None]
 
 
 def test_using_declarations_that_meet_in_a_circle_end(tmp_path: Path) -> None:

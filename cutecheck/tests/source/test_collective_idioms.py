@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from cutecheck.facts import Unknown
 from cutecheck.facts.printed import printed as cutecheck_text
 from cutecheck.tests.source.test_extract import printed, run, site
 
@@ -98,3 +99,20 @@ def test_an_mma_of_open_threads_is_unknown(tmp_path: Path) -> None:
     assert not facts.errors
     tiled = site(facts, "Tiled")
     assert tiled.value is None or cutecheck_text(tiled.value)
+
+
+def test_an_array_whose_elements_are_not_known_is_none_that_cute_refuses(tmp_path: Path) -> None:
+    text = """
+    struct Problem {
+      cute::array<int, 5> extents{};
+      __device__ auto whole() const { return make_shape(cute::product(take<0, 4>(extents)), extents[4]); }
+    };
+    struct Args { Problem problem; float* p; };
+    __global__ void kernel(Args args) {
+      Tensor g = make_tensor(make_gmem_ptr(args.p), args.problem.whole());
+      copy(g(_, 0), make_tensor<float>(Layout<Shape<_8>>{}));
+    }
+    void host(Args args) { kernel<<<1, 32>>>(args); }
+    """
+    (event,) = run(tmp_path, text).events
+    assert isinstance(event.operands[0].layout, Unknown) and not event.operands[0].layout.rejected

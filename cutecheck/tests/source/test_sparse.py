@@ -58,6 +58,8 @@ STATEMENTS = f"""
       Layout<Shape<_8,_512>, Stride<_512,_1>>>{{}};
   auto raw = recast<uint8_t>(make_tensor(make_smem_ptr(storage.begin()), pointed)).layout();
   auto raw_stage = recast<uint8_t>(make_tensor(make_smem_ptr(storage.begin()), flagged)(_,_,1)).layout();
+  auto described = get_utccp_smem_desc_tensor<SM100_UTCCP_128dp128bit_1cta>(
+      recast<uint8_t>(make_tensor(make_smem_ptr(storage.begin()), flagged))).layout();
   auto swizzled = as_position_independent_swizzle_tensor(make_tensor(make_smem_ptr(storage.begin()), pointed)).layout();
 """
 TOLD = """

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, cast
 
 from cutecheck.facts import Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.atoms import MMAAtom, element_type
 from cutecheck.model.dtype import DType
-from cutecheck.model.layout import Layout
+from cutecheck.model.layout import ComposedLayout, Layout, SmemPtrFlag
 from cutecheck.model.notation import parse
 from cutecheck.model.tiled.tmem import tmem_fragment
 from cutecheck.model.units import Bits
@@ -99,7 +99,10 @@ def _descriptors_to_copy(c: Call) -> Value:
         raise Unsupported("get_utccp_smem_desc_tensor of a tensor that is not followed")
     if isinstance(part.layout, Unknown):
         return part.layout
-    if not isinstance(part.layout, Layout):
+    own = part.layout
+    if isinstance(own, ComposedLayout) and isinstance(own.offset, SmemPtrFlag) and getattr(own.a, "bits", 1) == 0:
+        own = cast(Layout, own.b)  # a pointer that swizzles nothing
+    if not isinstance(own, Layout):
         raise Unsupported("get_utccp_smem_desc_tensor of a swizzled tensor")
-    layout = alg.recast_layout(part.layout, part.dtype.bits, Bits(128))
+    layout = alg.recast_layout(own, part.dtype.bits, Bits(128))
     return descriptors(part, layout, None, part.dtype.bits)

@@ -26,11 +26,13 @@ from cutecheck.source.eval.intrinsics.registry import (
     Call,
     Unsupported,
 )
+from cutecheck.source.eval.intrinsics.tuples import any_coordinate, iterates
 from cutecheck.source.eval.tuples import FIRST_AND_SECOND, Pair
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
     CuteOp,
     Extern,
+    ExternType,
     Intrinsic,
     ObjectPointer,
     Pointer,
@@ -124,6 +126,8 @@ def method(m: Machine, base: Value, name: str, span: Span) -> Value:
         return Intrinsic(name, None, base)
     if is_barrier(base):
         return Intrinsic(name, None, base)
+    if name == "coord" and isinstance(base, Extern) and iterates(base) and isinstance(base.type, ExternType):
+        return m.dialect.from_model(any_coordinate(m, base.type.args[0]))
     if isinstance(base, Extern):
         if name not in _CONTAINER_DATA:
             return Extern(f"{base.what}.{name}", span)

@@ -14,7 +14,7 @@ from cutecheck.model.ints import CuteError, Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout, Major, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.tuples import Pair
-from cutecheck.source.eval.values import Scalar, Slice, TensorVal, Value, ValueType
+from cutecheck.source.eval.values import Pointer, Scalar, Slice, TensorVal, Value, ValueType
 
 LAYOUTS = (Layout, ComposedLayout)
 
@@ -73,6 +73,8 @@ def _composed(c: Call) -> Value:
 def _plain(name: str) -> Callable[[Call], Value]:
     def run(c: Call) -> Value:
         f = getattr(alg, name)
+        if c.args and isinstance(c.arg(0), Pointer):
+            raise Unsupported(f"{name} of an array whose elements are not known")
         modes = c.ints() if c.targs else ()
         if modes:
             return on_tensor(c, lambda first, *rest: f(first, *modes, *rest))

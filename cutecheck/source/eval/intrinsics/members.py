@@ -58,6 +58,8 @@ def static_member(m: Machine, t: Value, name: str, span: Span) -> Value | None:
         return ValueType(v) if name == "type" else None
     if isinstance(v, (Scalar, Fraction)) and name == "value":
         return v
+    if isinstance(v, Scalar) and name == "coord" and m.dialect.replaying is not None:
+        return v  # what iterates over coordinates is the number it points to
     if type(v) is IntegerSequence and name == "value_type":
         return ScalarType(dtype(v.ctype))  # type: ignore[arg-type]
     if isinstance(v, (Layout, ComposedLayout)):

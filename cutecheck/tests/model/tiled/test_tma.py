@@ -1,12 +1,15 @@
 """TMA copies: atoms, boxes, coordinate tensors and partitions; expected texts are what CuTe 4.7 prints."""
 
+from fractions import Fraction
+from typing import Any, cast
+
 import pytest
 
 from cutecheck.model.algebra import group_modes, make_layout, slice, tile_to_shape, zipped_divide
 from cutecheck.model.atoms import mma_op
-from cutecheck.model.basis import X
+from cutecheck.model.basis import ScaledBasis, X
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import var
+from cutecheck.model.expr import Domain, var
 from cutecheck.model.ints import CuteError, Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.model.notation import parse, show
@@ -98,3 +101,11 @@ def test_what_a_tensor_map_cannot_state():
         make_tma_copy("SM90_TMA_LOAD", GMEM, HALF, parse("(_64,_64):(_64,_1)"), cta_tiler=(64, Layout(64, 2)))
     with pytest.raises(UnsupportedTmaError):
         make_tma_copy("SM90_TMA_LOAD_IM2COL", GMEM, HALF, STAGE)
+
+
+@pytest.mark.parametrize(("ratio", "number", "product"), [((1, 2), 7, 3), ((3, 2), 5, 7), ((1, 4), 8, 2)])
+def test_a_run_time_coordinate_times_a_fraction_is_cut_off(ratio: tuple[int, int], number: int, product: int) -> None:
+    step = ScaledBasis(cast(Any, Fraction(*ratio)), (0,))
+    made = step * Dyn.named("c", Domain(0, 100))
+    assert as_expr(made.value).evaluate({"c": number}) == product == number * ratio[0] // ratio[1]
+    assert step * 8 == ScaledBasis(8 * ratio[0] // ratio[1], (0,))
