@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path, PurePosixPath
 
 from cutecheck.cache import digest
-from cutecheck.facts import Facts, SourceError
+from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.model.version import cute_version
 from cutecheck.source.bindings import unmatched, unmet
 from cutecheck.source.builds.macros import BuildMacros, build_macros
@@ -187,7 +187,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     uncalled(out, request),
                     unread(out),
                     "" if request.changed is not None else unnamed(out.beside, tree),
-                    "" if request.changed is not None else unasked(out.open_kernels, around(request.paths)),
+                    "" if request.changed is not None else unasked(_open_kernels(out), around(request.paths)),
                     *errors.notes(met, bool(request.archs)),
                 ],
             )
@@ -198,6 +198,12 @@ def _extract(request: ExtractRequest) -> Facts:
             if _has_comments(p, files)
         ),
     )
+
+
+def _open_kernels(out: Collected) -> dict[Span, str]:
+    """Kernel templates that no unit instantiates for any architecture: another one may be all that one unit has."""
+    made = [at for at in out.walked if any(at.path == k.path for k in out.open_kernels)]
+    return {k: name for k, name in out.open_kernels.items() if not any(at.holds(k) for at in made)}
 
 
 def _architectures(

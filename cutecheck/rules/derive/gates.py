@@ -21,6 +21,28 @@ class Gate:
     arrived: dict[int, list[Clock]] = field(default_factory=lambda: defaultdict(list))
     count: int = 0  # arrivals that end a phase, where these can be counted; else all must arrive that ever do
     came: list[tuple[int, int, Clock]] = field(default_factory=list)  # who, how many, and what they know
+    shares: dict[int, int] = field(default_factory=dict)  # how many of each phase are a thread's, where that is known
+
+    each: int = 1  # arrivals in each phase of the one thread that comes there, where these are not counted
+
+    def alone(self, count: int, steps: Sequence[Step], at: Barrier) -> None:
+        """One thread comes there, and arrives as often for each time that it tells of bytes as the barrier counts."""
+        own = [s for s in steps if s.kind == "barrier" and s.function in ("arrive", "expect") and gate_of(s) == at]
+        told = sum(s.function == "expect" for s in own)
+        if told and sum(s.arrives or 0 for s in own) == count * told:
+            self.each = count
+
+    def share(self, count: int, threads: Sequence[Thread], comers: set[int], at: Barrier) -> None:
+        """So many arrivals end a phase: who comes to each place once, if that is as many."""
+        self.count = count
+        places = {
+            (i, s.span): threads[i].counts * (s.arrives or 0)
+            for i in comers for s in threads[i].steps
+            if s.kind == "barrier" and s.function in ("arrive", "expect") and gate_of(s) == at
+        }  # fmt: skip
+        if sum(places.values()) == count:
+            for (i, _), times in places.items():
+                self.shares[i] = self.shares.get(i, 0) + times
 
     def come(self, worker: int, times: int, clock: Clock) -> None:
         """So many arrive, and may end a phase, or several."""
@@ -40,11 +62,13 @@ class Gate:
     def pending(self, worker: int, comers: set[int]) -> int:
         """Phases that arrivals of a thread since the last one that is over are for: of one that comes once in each.
 
-        One that alone arrives may come several times in each.
+        One that alone arrives may come several times in each, and one whose places are all that a phase takes.
         """
+        if self.shares.get(worker):
+            return sum(n for who, n, _ in self.came if who == worker) // self.shares[worker]
         if self.count and comers == {worker}:
             return sum(n for _, n, _ in self.came) // self.count
-        return sum(who == worker for who, _, _ in self.came) if self.count else len(self.arrived[worker])
+        return sum(who == worker for who, _, _ in self.came) if self.count else len(self.arrived[worker]) // self.each
 
 
 @dataclass(slots=True)

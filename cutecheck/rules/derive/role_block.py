@@ -52,6 +52,7 @@ class Block:
         self.tellers: set[int] = set()  # who arrives at some barrier
         self.memory.tellers = self.tellers
         self.waiters: dict[Barrier, set[int]] = defaultdict(set)
+        self.lone: set[Span] = set()  # where of each warp only the elected lane comes to a barrier of the hardware
         self.filled: set[Key] = set()  # what TMA fills at some time
         for i, t in enumerate(threads):
             for s in t.steps:
@@ -62,6 +63,11 @@ class Block:
                     self.waiters[gate_of(s)].add(i)
                 elif s.kind == "load":
                     self.filled.add(key_of(s.places[1]))
+        lanes: dict[Span, set[bool]] = defaultdict(set)
+        for t in threads:
+            for s in (s for s in t.steps if s.kind == "named"):
+                lanes[s.span].add(t.number % _WARP == 0)
+        self.lone = {at for at, first in lanes.items() if first == {True}} if not replay.partial else set()
         self.parted = in_parts(threads)
         self.shared_rows = shared_rows(threads)
         self.filled -= self.parted
@@ -77,7 +83,12 @@ class Block:
         self.open = self._open_to_others()
         if self.sure and self.counted and not self._others_come():
             for at, count in counts(threads).items():
-                self.gates[at].count = count if at[0] not in self.open else 0
+                if at[0] not in self.open:
+                    self.gates[at].share(count, threads, self.comers[at], at)
+        else:
+            for at, count in counts(threads).items():
+                if len(self.comers[at]) == 1 and at[0] not in self.open:
+                    self.gates[at].alone(count, threads[next(iter(self.comers[at]))].steps, at)
 
     def _pair(self) -> None:
         """Lanes of a warp read together, warps of a warpgroup what a WGMMA multiplies; one lane arrives for them."""

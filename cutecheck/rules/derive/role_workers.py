@@ -61,8 +61,8 @@ def reads_shared(step: Step) -> bool:
 
 
 def only_tells(step: Step) -> bool:
-    """Tells a barrier of bytes, and does not arrive there."""
-    return step.function == "expect" and step.arrives == 0
+    """Tells a barrier of bytes, and does not arrive there; or counts one arrival more, and makes it."""
+    return step.function in ("expect", "arrive") and step.arrives == 0 and not step.asynchronous
 
 
 def is_unseen(step: Step) -> bool:

@@ -198,7 +198,7 @@ class _Run(Block):
         gate, count = self.named[step.places[0].buffer], step.number or 0
         if w.waits is None:
             w.clock[me] = w.clock.get(me, 0) + 1
-            gate.came += w.thread.counts
+            gate.came += w.thread.counts * (_WARP if step.span in self.lone else 1)  # it counts whole warps
             learn(gate.known, w.clock)
             gate.last = step
             w.waits = len(gate.opened)
@@ -258,9 +258,9 @@ class _Run(Block):
             gate.come(me, w.thread.counts * (step.arrives or 0), w.clock)
             return
         gate.arrived[me].append(dict(w.clock))
-        while all(gate.arrived[i] for i in self.comers[at]):
+        while all(len(gate.arrived[i]) >= gate.each for i in self.comers[at]):
             known = dict(gate.over[-1]) if gate.over else {}
-            for i in self.comers[at]:
+            for i in (i for i in self.comers[at] for _ in range(gate.each)):
                 learn(known, gate.arrived[i].pop(0))
             gate.over.append(known)
 

@@ -43,9 +43,13 @@ _STEPS = {
     "cpasync_barrier_arrive_noinc": "arrive", "complete_transaction": "arrive",
 }  # fmt: skip
 # one arrival of each thread that comes here, at a barrier of its own block: with so many operands
-_LOCAL = {"arrive_and_expect_tx": 2, "set_barrier_transaction_bytes": 2, "arrive": 1, "arrive_barrier": 1}
+_LOCAL = {"arrive_and_expect_tx": 2, "set_barrier_transaction_bytes": 2, "arrive": 1, "arrive_barrier": 1,
+          "cpasync_barrier_arrive_noinc": 1}  # fmt: skip
 _COMMITS = {"umma_arrive": 1, "umma_arrive_multicast": 0, "umma_arrive_2x1SM": 0, "umma_arrive_multicast_2x1SM": 0}
-_ADDS = ("expect_transaction",)  # tells of bytes, and does not arrive
+_BY_REFERENCE = ("initialize_barrier", "set_barrier_transaction_bytes", "wait_barrier", "arrive_barrier")
+# tells of bytes, and does not arrive; counts one arrival more, and makes it
+_ADDS = ("expect_transaction", "cpasync_barrier_arrive")
+_COPIED = ("cpasync_barrier_arrive", "cpasync_barrier_arrive_noinc")  # once the thread's copies by cp.async are done
 _OTHER_KINDS = ("NamedBarrier", "OrderedSequenceBarrier", "GenericBarrier", "Pipeline")
 _ADDRESSES = frozenset({"cast_smem_ptr_to_uint", "__cvta_generic_to_shared", "cutlass_get_smem_pointer"})
 _READ = re.compile(r"\*(.+)[#~]\d+$")
@@ -81,6 +85,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             return DEFER
         arrivals = 1 if len(given) == _LOCAL.get(name) else 0 if name in _ADDS else None
         to = tuple(m.dialect.to_model(v) for v in given[1:]) if name == "arrive" and len(given) > 1 else ()
+        if name in _COPIED:
+            m.recorder.copied_by_then(span)
         _note(m, kind, given, span, arrivals, _COMMITS.get(name), to)
         if not isinstance(fn, FuncSet):  # which writes none of its arguments, though none of the files says so
             known = isinstance(fn, Intrinsic) and own is not None
@@ -119,6 +125,13 @@ def is_step(fn: Value) -> bool:
     if not isinstance(full, str):
         return False
     return full.rpartition("::")[2].rpartition(".")[2] in _STEPS and _of_library(fn, full)
+
+
+def takes_reference(fn: Value) -> bool:
+    """One of CuTe's functions, not of a class, which are given a barrier by reference: what counts is where it is."""
+    full = getattr(fn, "name", None) or getattr(fn, "what", None)
+    name = full.rpartition("::")[2] if isinstance(full, str) else ""
+    return name in _BY_REFERENCE and getattr(fn, "self_", None) is None and is_step(fn)
 
 
 def _of_library(fn: Value, full: str) -> bool:

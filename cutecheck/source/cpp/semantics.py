@@ -88,7 +88,7 @@ class CppDialect(Dialect):
         return pipelines.barriers(value) or of
 
     def takes_references(self, fn: Value) -> bool:
-        return bulk.takes_references(fn)
+        return bulk.takes_references(fn) or barriers.takes_reference(fn)
 
     def writes_nothing(self, fn: Value) -> bool:
         return bulk.is_one(fn) or (self.replaying is not None and barriers.is_step(fn))

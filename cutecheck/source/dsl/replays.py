@@ -120,7 +120,8 @@ def _by_roles(m: Machine, start: Start, symbol: str) -> None:
     if made.sure:  # all threads came to the end, and nothing that may hold them back is unknown
         files = {s.span.path for t in made.threads for s in t.steps}
         scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
-        made = replace(made, files=frozenset(filter(scanned, files)))
+        unset = m.recorder.set_later(symbol, (s for s in made.tiles if scanned(s.span.path)))
+        made = replace(made, files=frozenset(filter(scanned, files)), tiles=unset)
         m.recorder.replayed(made, symbol, start.fn.span)
 
 
@@ -181,16 +182,19 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
         return None
     passes = range(*limits)  # type: ignore[arg-type]
     start, stop, step = (as_expr(x) for x in (loop.start, loop.stop, loop.step))
+    # one that goes on by the size of the grid asks before each pass, as its text in C++ would
+    times = len(passes) + 1 if any(v.name.startswith(GRID) for v in step.variables()) else 1
+    begins = [ex.add(start, ex.mul(step, ex.const(n))) for n in range(min(times, PASSES))]
+    asked = [ex.op("opaque", begin, stop, label="lt") for begin in begins]
     if len(passes) > PASSES:
         run.long = True
         run.shorter = shorter_loop(run, start, stop, len(passes))
+        run.rounds.counted(id(node), *asked)
+        run.rounds.too_long(id(node))
         run.end()
     for x in (loop.start, loop.stop):
         run.slices.decide(as_expr(x))
-    # one that goes on by the size of the grid asks before each pass, as its text in C++ would
-    times = len(passes) + 1 if any(v.name.startswith(GRID) for v in step.variables()) else 1
-    begins = [ex.add(start, ex.mul(step, ex.const(n))) for n in range(times)]
-    run.rounds.counted(id(node), *(ex.op("opaque", begin, stop, label="lt") for begin in begins))
+    run.rounds.counted(id(node), *asked)
     return list(passes)
 
 

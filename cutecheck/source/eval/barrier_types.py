@@ -29,3 +29,12 @@ def is_number(of: Value) -> bool:
     the place.
     """
     return isinstance(of, ScalarType) and of.dtype.name in INTEGERS and of.dtype.name not in _WORDS
+
+
+def stands_for_place(value: Value) -> bool:
+    """A word of 64 bits in shared memory, which may be a barrier: its value is where it is."""
+    return isinstance(value, Pointer) and value.space == "smem" and _is_word(value.type)
+
+
+def _is_word(of: Value) -> bool:
+    return isinstance(of, ScalarType) and of.dtype.name in _WORDS

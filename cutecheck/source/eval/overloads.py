@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Unknown
 from cutecheck.model.ints import Sym
 from cutecheck.source.eval import constness, constraints, implicit, ir, matching, qualified, qualifiers, templates
+from cutecheck.source.eval.barrier_types import stands_for_place
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.intrinsics import strings
 from cutecheck.source.eval.machine import Machine
@@ -300,6 +301,9 @@ def match_parameter(
         if dependent and isinstance(wanted, Unknown):
             return 2
         gain = implicit.accepts(m, wanted, value, actual, literal)
+        if gain is None and stands_for_place(value) and qualifiers.refers(pattern):
+            actual = value.type
+            gain = implicit.accepts(m, wanted, value, actual, literal)
         made = gain is not None and gain < 0 and _is_number(wanted) and (_is_number(actual) or gain <= implicit.BY_USER)
         return None if made and _binds(pattern) else gain  # no reference to what is converted
     actual = _type_for(pattern, value)

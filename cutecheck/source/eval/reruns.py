@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import combinations
 
 from cutecheck.facts import ELEMENT_READ, Call, Span, TensorFact, Unknown
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import Replay, Step, Thread
-from cutecheck.model.expr import Expr
+from cutecheck.facts.replayed import Replay
 from cutecheck.model.ints import known_value
 from cutecheck.source.eval.launches import REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import round_again, several_tiles, undivided
+from cutecheck.source.eval.record.numbers import several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers, agree, shares
+from cutecheck.source.eval.record.rounds import Numbers, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
+from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
 
@@ -30,13 +30,8 @@ _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop ar
 _SHARES = 2  # of a work that blocks share: as many as it has tiles, each has one, whose next tile nobody sees
 _FEW_SHARES = (_SHARES, 1)  # where threads go one way; a block that has all of it need not wait for another
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
-_WARP = 32
-_WARPGROUP = 128
-_OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
-_MOST_ROLES, _MOST_OF_CPP = 12, 24  # that do something; threads of CUTLASS's pipelines tell other blocks, each its own
-_MOST_RUN, _MOST_RUN_OF_CPP = 24, 40  # the idle ones, too: each warp of a CUTLASS producer warpgroup is a role
-_MOST_IN_VAIN = 2  # runs, after which no other roles are run
+_MOST_SHORTENED = 2  # numbers at which long loops have few passes
 _MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
 
 
@@ -149,132 +144,36 @@ def _farther(running: Replaying) -> Numbers:
     return {name: by * _PASSES_OF_FEW for name, by in divided.items() if by * _FEW_PASSES > AT_LEAST}
 
 
-@dataclass(slots=True)
-class _Team:
-    """The runs of some threads of a block, at the same numbers; one of each role, another of one with several warps."""
-
-    block: int
-    numbers: Numbers = field(default_factory=dict)
-    remembers: bool = True
-    asked: dict[Expr, None] = field(default_factory=dict)
-    views: dict[object, int] = field(default_factory=dict)
-    endless: set[int] = field(default_factory=set)  # loops that came to no end, by ``id``
-    found: list[Replaying] = field(default_factory=list)
-    ended: list[bool] = field(default_factory=list)
-    known: dict[tuple[int, Expr], int | None] = field(default_factory=dict)  # what threads answer to what was asked
-    roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
-    all_roles: bool = False
-    cost: int = 0
-    farther: Numbers = field(default_factory=dict)  # at which a thread comes round the stages that it did not
-    in_vain: int = 0  # long runs that came to no end
-
-    def run(self, m: Machine, start: Start, thread: int) -> Replaying:
-        made = Replaying(
-            m, False, thread, views=self.views, numbers={**start.numbers, **self.numbers}, remembers=self.remembers,
-            endless=self.endless,
-        )  # fmt: skip
-        made.zeros = start.zeros
-        running, complete = run(m, start, False, made=made)
-        self.asked.update(running.asked)
-        self.found.append(running)
-        self.ended.append(complete)
-        self.cost += running.cost
-        self.in_vain += not complete and running.cost > _COSTLY
-        return running
-
-    def role(self, m: Machine, thread: int) -> int | None:
-        """The first run that tells what a thread does: of one that answers alike whatever that run asked of its thread.
-
-        What it did not ask no thread is asked on that way. One that is elected is another role. None: none of the runs.
-        """
-        if thread not in self.roles or self.roles[thread] is None:
-            alike = (
-                i for i, f in enumerate(self.found)
-                if (thread % _WARP == 0) == ((f.thread or 0) % _WARP == 0)
-                and all(self._says(m, thread, e) == self._says(m, f.thread or 0, e) for e in f.asked)
-            )  # fmt: skip
-            self.roles[thread] = next(alike, None)
-        return self.roles[thread]
-
-    @property
-    def idle(self) -> bool:
-        """Whether all runs ended before any step, as of a block without work."""
-        return all(self.ended) and not any(f.steps for f in self.found)
-
-    def busy(self) -> int:
-        """Roles that were run and do something, apart from waiting for all others."""
-        return sum(any(_is_step(s) for s in f.steps) for f in self.found)
-
-    def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
-        if (thread, asked) not in self.known:
-            self.known[thread, asked] = Replaying(m, thread=thread).number(asked)
-        return self.known[thread, asked]
-
-    def left(self, m: Machine) -> list[int]:
-        """Threads whose role was not run: the first two of each warp come first."""
-        left = [t for t in sorted(_OF_ROLES) if t < self.block and self.role(m, t) is None]
-        return left or [t for t in range(self.block) if self.role(m, t) is None]
-
-    def replay(self, m: Machine) -> Replay:
-        threads = tuple(
-            Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0))
-            for f, complete in zip(self.found, self.ended, strict=True)
-        )
-        seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0
-        sure = seen and all(self.ended)
-        names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
-        counted = sure and names <= {"threadIdx.x"}
-        pointed = tuple(sorted({b for f in self.found for b in f.pointed}))
-        moved = tuple(sorted({b for f in self.found for b in f.moved}))
-        return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen,
-                      pointed=pointed, moved=moved)  # fmt: skip
-
-    def _stands_for(self, m: Machine, thread: int) -> int:
-        """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""
-        kind = self.role(m, thread)
-        alike = [t for t in range(self.block) if self.role(m, t) == kind]
-        runs = [f.thread or 0 for f in self.found if self.role(m, f.thread or 0) == kind]
-        own = [t for t in alike if t // _WARP == runs[-1] // _WARP] if len(runs) > 1 else []
-        return len(own) if thread == runs[-1] and own else len(alike) - len(own)
-
-    @property
-    def agrees(self) -> bool:
-        """Roles that read the same numbers are told the same by them: each of those that have steps asks for them."""
-        stored = {b for f in self.found for b in f.memory.stored}
-        read = {b for f in self.found for b in f.memory.read}
-        return not stored & read and agree(f.rounds for f in self.found if any(_is_step(s) for s in f.steps))
-
-
-def _is_step(step: Step) -> bool:
-    """All threads may be where a pipeline is made."""
-    return step.kind in ("barrier", "load", "copy", "gemm", "drain", "named") and step.function != "init"
-
-
 def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     """The runs of some threads, whether these are all that differ and what holds them back is known, and the cost.
 
     Of a persistent kernel at numbers at which a block has several tiles, if its roles then agree on them.
     """
-    team = _Team(block)
-    tried = _team(m, start, team, True) or []
+    team = Team(block)
+    tried = run_team(m, start, team, True) or []
+    if not tried and start.by_source:  # of C++ what a run has done until then is judged, too
+        start, team, tried = _shorter(m, start, team)
     for numbers in others(*team.found) if team.idle and not start.by_source else ():
-        other = _Team(block, cost=team.cost)
-        _team(m, replace(start, numbers=numbers), other)
+        other = Team(block, cost=team.cost)
+        run_team(m, replace(start, numbers=numbers), other)
         team.cost = other.cost
         if other.busy():
             start, team = replace(start, numbers=numbers), other
             break
+    for numbers in team.farther:
+        more = Team(block, numbers)
+        if len(more.run(m, start, team.found[-1].thread or 0).steps) > len(team.found[-1].steps):
+            run_team(m, start, more)
+            if all(more.ended) and more.all_roles and more.agrees and more.busy() and not undivided(more.found):
+                return more.replay(m), more.cost + team.cost
+        team.cost += more.cost
     if team.farther:
-        more = _Team(block, team.farther)
-        _team(m, start, more)
-        if all(more.ended) and more.all_roles and more.agrees:
-            return more.replay(m), more.cost + team.cost
-        team = replace(_Team(block), cost=team.cost + more.cost)
-        tried = _team(m, start, team) or []
+        team = Team(block, cost=team.cost)
+        tried = run_team(m, start, team) or []
     divided = {n for f in team.found for n in shares(f.rounds.loops.values())}
     if divided and not start.by_source:
-        few = _Team(block, dict.fromkeys(divided, _SHARES))
-        _team(m, start, few)
+        few = Team(block, dict.fromkeys(divided, _SHARES))
+        run_team(m, start, few)
         if all(few.ended) and few.all_roles and few.agrees:
             return few.replay(m), few.cost + team.cost
         team.cost += few.cost
@@ -282,27 +181,48 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     if several is not None:
         return several.replay(m), cost + team.cost
     if start.by_source and not all(team.ended):
+        team = cheaper(m, start, team)
         return team.replay(m), cost + team.cost
     if not team.all_roles:
         cost += team.cost
-        team = _Team(block)
-        _team(m, start, team)
+        team = Team(block)
+        run_team(m, start, team)
     if any(f.memory.read for f in team.found) and not team.agrees:
         cost += team.cost
-        team = _Team(block, remembers=False)
-        _team(m, start, team)
+        team = Team(block, remembers=False)
+        run_team(m, start, team)
     return team.replay(m), cost + team.cost
 
 
-def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple[_Team | None, int]:
+def _shorter(m: Machine, start: Start, long: Team) -> tuple[Start, Team, list[Numbers]]:
+    """The runs at numbers at which loops have few passes that had too many, multiples of what any role divides them by;
+    these runs where there are no such numbers."""
+    few, cost = few_passes(long), long.cost
+    for _ in range(_MOST_SHORTENED if few else 0):
+        other = replace(start, numbers={**start.numbers, **few})
+        team = Team(long.block, cost=cost)
+        tried = run_team(m, other, team, True) or []
+        apart, cost = undivided(team.found), team.cost
+        if not apart:
+            return other, team, tried
+        few = few_passes(long, apart)
+    long.cost = cost
+    return start, long, []
+
+
+def _tiles(m: Machine, start: Start, team: Team, tried: list[Numbers]) -> tuple[Team | None, int]:
     """The runs at numbers at which a block has several tiles, where they tell of all roles alike; and the cost."""
     divisors: dict[str, int] = {}
     cost = 0
     while tried and cost <= _MOST_OF_TRIES:
-        some = _Team(team.block, tried.pop(0))
+        some = Team(team.block, tried.pop(0))
         running = some.run(m, start, team.found[-1].thread or 0)
+        if start.by_source and (few := few_passes(some)):
+            some = Team(team.block, some.numbers | few, cost=some.cost)
+            running = some.run(m, start, team.found[-1].thread or 0)
         if some.ended == [True] and running.rounds.tiles() > 1:
-            _team(m, start, some)
+            run_team(m, start, some)
+            some = cheaper(m, start, some)
             apart = undivided(some.found)
             if some.agrees and not apart:
                 return some, cost + some.cost
@@ -312,35 +232,6 @@ def _tiles(m: Machine, start: Start, team: _Team, tried: list[Numbers]) -> tuple
             tried = []  # nor has a block more of them where there are more blocks
         cost += some.cost
     return None, cost
-
-
-def _team(m: Machine, start: Start, team: _Team, asks: bool = False) -> list[Numbers] | None:
-    """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
-    left = team.left(m)
-    runs, busy = (_MOST_RUN, _MOST_ROLES) if start.by_source else (_MOST_RUN_OF_CPP, _MOST_OF_CPP)
-    while left and len(team.found) < runs and team.busy() < busy and team.in_vain < _MOST_IN_VAIN:
-        running = team.run(m, start, left[0])
-        tried = several_tiles(running) if asks else []
-        if tried:
-            return tried
-        team.farther = round_again(running) if asks and team.ended[-1] else {}
-        if team.farther:
-            return None
-        if start.by_source and not team.ended[-1]:
-            return None  # it is not judged then
-        left = team.left(m)
-    team.all_roles = not left
-    for role in list(team.found):
-        thread = role.thread or 0
-        kind = team.role(m, thread)
-        elsewhere = [t for t in range(team.block) if t // _WARP != thread // _WARP]
-        alike = [t for t in elsewhere if team.role(m, t) == kind]
-        others = [t for t in alike if t in _OF_ROLES] or alike
-        if thread % _WARP == 0:  # one that is elected stands for its warp, unless other warpgroups elect one, too
-            others = [t for t in others if t // _WARPGROUP != thread // _WARPGROUP]
-        if others and len(role.steps) > 1:
-            team.run(m, start, others[-1])
-    return None
 
 
 def _pipelined(m: Machine, symbol: str) -> bool:

@@ -95,6 +95,17 @@ def test_kernels_in_headers_that_were_not_named(tmp_path: Path) -> None:
     assert not extract(ExtractRequest((own,), include_dirs=(tmp_path,))).notes  # a library's, as one says with -I
 
 
+def test_kernel_templates_that_another_architecture_has(tmp_path: Path) -> None:
+    """Of files that are looked at for different architectures one may launch what others only include."""
+    (tmp_path / "kernel.h").write_text(KERNEL)
+    (tmp_path / "a.cu").write_text('#include "kernel.h"\nvoid run(float* p) { kernel<64><<<1, 1>>>(p, p); }\n')
+    (tmp_path / "b.cu").write_text('#include "kernel.h"\nusing Mma = TiledMMA<MMA_Atom<SM90_64x64x16_F32F16F16_SS<'
+                                   "GMMA::Major::K, GMMA::Major::K>>>;\n")  # fmt: skip
+    facts = extract(ExtractRequest((tmp_path,)))
+    assert {s.arch for s in facts.sites} == {"sm_90a"}
+    assert not facts.notes
+
+
 def test_kernel_templates_that_nothing_instantiates(tmp_path: Path) -> None:
     """That they are not judged is said, with how to bind them; of a launched or asked one there is nothing to say."""
     file, host = tmp_path / "kernel.h", tmp_path / "a.cu"

@@ -16,7 +16,7 @@ from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.source.eval import slots
-from cutecheck.source.eval.barrier_types import is_barrier_type, is_number
+from cutecheck.source.eval.barrier_types import is_barrier_type, is_number, stands_for_place
 from cutecheck.source.eval.intrinsics import strings, tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
 from cutecheck.source.eval.intrinsics.refusals import describe, guarded
@@ -96,7 +96,7 @@ def index(m: Machine, base: Value, args: list[Value], span: Span) -> Value:
             if args and isinstance(base.type, (ScalarType, ClassInst, PtrType))
             else base
         )
-        return dereference(m, element, span)
+        return element if stands_for_place(element) else dereference(m, element, span)
     if isinstance(base, (list, tuple, dict)) and len(args) == 1:
         key = args[0]
         try:

@@ -19,11 +19,12 @@ from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Loop, Numbe
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
 _ODD = (7, 9, 11, 5, 13, 3)  # steps of each: odd, so that barriers come round to the other phase; more than most stages
+_LEAST = (3, 5)  # where a pass has many steps: more than two stages
 _ODD_OF_FEW = (5, 7, 9, 3)  # where the stages go on from tile to tile, and several tiles come round them
 _MOST = 1024  # of numbers that are tried
 _WIDEST = 1 << 15  # ... where none of these will do
 _OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more, or of a scheduler's
-_TILES = 1 << 24  # as many as are looked for
+_TILES = 1 << 30  # as many as are looked for: rows, heads and batches multiply
 _AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
@@ -75,6 +76,24 @@ def _axis(grid: Iterable[Loop]) -> str:
     return next((a for a in _AXES if f"{GRID}{a}" in names), _AXES[0])
 
 
+def fewer_passes(run: Replaying, dear: bool = False, divisors: Mapping[str, int] | None = None) -> Numbers:
+    """Numbers at which loops with steps that have too many passes at those of a run have few: as a list of blocks says.
+
+    Not of loops from tile to tile. ``dear``: the passes were no more than are run, but too long for one run.
+    ``divisors``: what divides them, as roles need.
+    """
+
+    def value(e: Expr, numbers: Numbers) -> int | None:
+        return run.number(e, others=numbers)
+
+    numbers: Numbers = {}
+    for loop in run.rounds.loops.values():
+        if loop.eventful and (loop.long or dear) and not loop.around and not of_grid(loop) and loop.names():
+            targets = _LEAST if dear else _MORE if divisors else _ODD
+            numbers |= _passes(loop, targets, numbers, value, divisors or {})
+    return numbers
+
+
 def longer_loops(run: Replaying) -> Numbers:
     """Numbers at which loops with steps, that have one pass or two at those of a run, have more.
 
@@ -114,6 +133,24 @@ def round_again(run: Replaying) -> Numbers:
             more = tuple(n for n in _MORE if n > seen)
             numbers |= _passes(loop, more, numbers, lambda e, others: run.number(e, others=others), divisors)
     return numbers
+
+
+def more_passes(run: Replaying) -> list[Numbers]:
+    """Numbers, each of one name, at which a loop with steps has more than the pass or two that it has at those of the
+    run: the first rows of a causal mask have one block of keys. At some of them a block may have nothing to do."""
+    found: list[Numbers] = []
+    for loop in run.rounds.loops.values():
+        if not loop.eventful or loop.around or of_grid(loop) or not 0 < len(loop.asked) - 1 <= _FEW_PASSES:
+            continue
+        for side in (side for e in loop.asked[0] for side in _sides(e)):
+            for v in sorted(side.variables(), key=lambda v: v.name):
+                if v.name.startswith((*INDEX, GRID)):
+                    continue
+                step = max(1, lcm(v.domain.divisor(), run.rounds.divisors.get(v, 1)))
+                many = _number(side, v, _MORE, {}, lambda e, others: run.number(e, others=others), step)
+                if many is not None:
+                    found.append(_of_buffer(v.name, many, side))
+    return found
 
 
 def shorter_loop(run: Replaying, start: Expr, stop: Expr, passes: int) -> Numbers:

@@ -24,6 +24,7 @@ from cutecheck.source.eval import (
     references,
     temporaries,
 )
+from cutecheck.source.eval.barrier_types import stands_for_place
 from cutecheck.source.eval.enums import EnumRef, enumerator
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.made_once import variable_value
@@ -146,6 +147,10 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
             value, cells = places.locate(m, init, env)
             if cells is not None and not isinstance(value, Object):
                 m.journal.set(env.vars, decl.name, Reference(cells))
+                m.recorder.declared(m, decl, value, env, unit)
+                return Done.NORMAL
+            if stands_for_place(value):  # `uint64_t& bar = full[stage];`
+                m.journal.set(env.vars, decl.name, value)
                 m.recorder.declared(m, decl, value, env, unit)
                 return Done.NORMAL
             if not references.stands(m, decl.type, env):
