@@ -13,6 +13,13 @@ from cutecheck.rules.derive.role_memory import Clock
 _NEVER = 1 << 62
 
 
+def made_again(thread: Thread) -> bool:
+    """One initialises a barrier more than once: as for each tile, which then is the first for it."""
+    made = [gate_of(s) for s in thread.steps if s.kind == "barrier" and s.function == "init" and not s.maybe]
+    known = [at for at in made if at[1] != ANY_BARRIER]
+    return len(set(known)) < len(known)
+
+
 @dataclass(slots=True)
 class Gate:
     """A barrier: of phases that are over what all knew that arrived in them, and who arrived since."""

@@ -14,7 +14,7 @@ from dataclasses import replace
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.derive.arrivals import starved, uninitialised
 from cutecheck.rules.derive.faults import Fault
-from cutecheck.rules.derive.gates import learn
+from cutecheck.rules.derive.gates import learn, made_again
 from cutecheck.rules.derive.role_block import Block
 from cutecheck.rules.derive.role_loads import Barrier, gate_of, holds, key_of
 from cutecheck.rules.derive.role_memory import Clock, How
@@ -319,7 +319,9 @@ class _Run(Block):
 
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
-    """What goes wrong between the threads of a block."""
+    """What goes wrong between the threads of a block; nothing where a barrier's phases begin again on the way."""
+    if any(made_again(t) for t in replay.threads):
+        return []
     block = _Run(replay)
     found = block.run()
     if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too

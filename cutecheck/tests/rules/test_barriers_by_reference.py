@@ -62,3 +62,48 @@ def test_mistake(name: str, way: str, tmp_path: Path) -> None:
     found = {f.code for f in report.findings}
     assert codes <= found
     assert codes or not found
+
+
+AGAIN = """
+using Smem = Layout<Shape<_128, _64>, Stride<_64, _1>>;
+template <class Tma> __global__ void each(CUTE_GRID_CONSTANT Tma const tma, float* out) {
+  extern __shared__ alignas(128) half_t smem[];
+  __shared__ uint64_t bar[1];
+  Tensor mA = tma.get_tma_tensor(make_shape(_128{}, _256{}));
+  Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(0, _));
+  Tensor sA = make_tensor(make_smem_ptr(smem), Smem{});
+  auto cta = tma.get_slice(0);
+  Tensor tAg = cta.partition_S(gA), tAs = cta.partition_D(sA);
+  for (int stage = 0; stage < size<3>(tAg); ++stage) {
+    if (threadIdx.x == 0) {
+      INIT
+      set_barrier_transaction_bytes(bar[0], 16384);
+      copy(tma.with(bar[0]), tAg(_, _, _, stage), tAs);
+    }
+    __syncthreads();
+    wait_barrier(bar[0], 0);
+    out[threadIdx.x] += float(sA(threadIdx.x, 0));
+    __syncthreads();
+  }
+}
+void run(half_t const* A, float* out) {
+  Tensor gA = make_tensor(make_gmem_ptr(A), Layout<Shape<_128, _256>, Stride<_256, _1>>{});
+  auto tma = make_tma_copy(SM90_TMA_LOAD{}, gA, Smem{});
+  each<<<1, 128, 16384>>>(tma, out);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("init", "codes"),
+    [("initialize_barrier(bar[0], 1);", set()), ("if (stage == 0) initialize_barrier(bar[0], 1);", {"CUT217"})],
+)
+def test_a_barrier_that_is_made_for_each_tile_begins_with_its_first_phase(
+    init: str, codes: set[str], tmp_path: Path
+) -> None:
+    (tmp_path / "each.cu").write_text(PREAMBLE + AGAIN.replace("INIT", init))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), select=("CUT2",)))
+    assert not report.failures
+    found = {f.code for f in report.findings}
+    assert codes <= found
+    assert codes or not found
