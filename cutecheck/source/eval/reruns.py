@@ -52,9 +52,9 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     start = Start(best.entry, best.fn, best.env, self_, args, span)
     made: Replay | None
     if told:
-        recorder.scales = False
+        recorder.weighed = False
         made, cost = roles(m, replace(start, zeros=False), recorder.threads_of(symbol))
-        if recorder.scales and not made.sure:  # without what is scaled more may be known
+        if recorder.weighed and not made.sure:  # without what is scaled more may be known
             made, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
     else:

@@ -162,8 +162,8 @@ def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[N
             team.farther = [again] if again else [] if shared else more_passes(running)
         if team.farther:
             return None
-        if start.by_source and not team.ended[-1]:
-            return None  # it is not judged then
+        if not team.ended[-1] and (start.by_source or (m.recorder.weighed and not start.zeros)):
+            return None  # it is not judged then, or run once more without what is weighed
         left = team.left(m)
     team.all_roles = not left
     for role in list(team.found):

@@ -289,7 +289,7 @@ class Running:
         zero = isinstance(known, Scalar) and isinstance(known.value, float) and known.value == 0
         if not zero or self.thread is None or not isinstance(other, Shared) or other.value is not None:
             return None
-        self.machine.recorder.scales = True
+        self.machine.recorder.weighed = True
         return self.zeros
 
     def another(self, asked: Value, text: str) -> bool | None:

@@ -64,7 +64,7 @@ class RecorderState(Describing):
         self.arch = arch
         self.asked: frozenset[str] = frozenset()  # files that are reported on
         self.compared: dict[str, str] = {}  # unknown parameters with what runs pass by pass compare them with
-        self.scales = False  # a run has compared a number of all threads that is not followed with 0.0
+        self.weighed = False  # a run has compared a number of all threads that is not followed with 0.0
         self.frame: Frame | None = None
         self.call: ir.Call | None = None
         self.sites: dict[tuple[Any, ...], Site] = {}
