@@ -38,6 +38,7 @@ def slices_left(replay: Replay, call: Call, context: Context) -> list[Fault]:
     if any(is_unseen(s) for s in steps):
         return []
     tensors = _tensors(call, context)
+    anywhere: dict[str, set[int]] = defaultdict(set)  # of an operand, into whatever sum: several may share its slices
     for step in (s for s in steps if s.kind == "gemm" and len(s.places) in (3, 4)):
         made = sums[step.places[-1].buffer, step.places[-1].offset]
         made.last = step
@@ -49,15 +50,16 @@ def slices_left(replay: Replay, call: Call, context: Context) -> list[Fault]:
             else:
                 taken |= known[0]
                 made.many[i].add(known[1])
-    return [f for made in sums.values() if (f := _left(made)) is not None]
+                anywhere[place.buffer] |= known[0]
+    return [f for made in sums.values() if (f := _left(made, anywhere)) is not None]
 
 
-def _left(made: _Sum) -> Fault | None:
+def _left(made: _Sum, anywhere: dict[str, set[int]]) -> Fault | None:
     a, b = made.taken
     if made.last is None or not a or a != b or len(made.many[0]) != 1 or made.many[0] != made.many[1]:
         return None
     many = next(iter(made.many[0]))
-    left = sorted(set(range(many)) - a)
+    left = sorted(set(range(many)) - a.union(*(anywhere[p.buffer] for p in made.last.places[-3:-1])))
     if not left:
         return None
     place = replace(made.last.places[-3], past=(left[0], many))

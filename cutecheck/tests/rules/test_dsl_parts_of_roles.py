@@ -63,6 +63,22 @@ def test_a_barrier_of_the_block_behind_deferred_ones(tmp_path: Path) -> None:
     assert found(tmp_path, KERNEL.replace(old, deferred)) == []
 
 
+def test_two_sums_share_the_slices(tmp_path: Path) -> None:
+    made = "acc = cute.make_rmem_tensor(mma.partition_shape_C((128, 128)), Float32)\n"
+    product = "cute.gemm(mma, acc, rA[at], rB[at], acc)\n"
+    shared = (
+        "if cutlass.const_expr(kb % 2 == 0):\n"
+        f"                            {product}"
+        "                        else:\n"
+        f"                            {product.replace('acc', 'odd')}"
+    )
+    text = KERNEL.replace(made, made + "            " + made.replace("acc", "odd")).replace(product, shared)
+    assert text.count("odd") == 3
+    assert not [f for f in found(tmp_path, text) if "in no tile" in f]
+    short = text.replace("cute.size(rA, mode=[2])", "cute.size(rA, mode=[2]) - 1")
+    assert any("and never 3, in no tile" in f for f in found(tmp_path, short))
+
+
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
