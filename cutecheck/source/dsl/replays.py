@@ -120,8 +120,7 @@ def _by_roles(m: Machine, start: Start, symbol: str) -> None:
     if made.sure:  # all threads came to the end, and nothing that may hold them back is unknown
         files = {s.span.path for t in made.threads for s in t.steps}
         scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
-        unset = m.recorder.set_later(symbol, (s for s in made.tiles if scanned(s.span.path)))
-        made = replace(made, files=frozenset(filter(scanned, files)), tiles=unset)
+        made = replace(made, files=frozenset(filter(scanned, files)))
         m.recorder.replayed(made, symbol, start.fn.span)
 
 
