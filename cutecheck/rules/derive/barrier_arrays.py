@@ -13,6 +13,7 @@ from cutecheck.rules.derive.barriers import Barriers, barriers, counted, local, 
 from cutecheck.rules.derive.guards import inner, selects_threads
 from cutecheck.rules.derive.lanes import who
 from cutecheck.rules.derive.steps import Found
+from cutecheck.rules.derive.uses import exclusive
 
 _WARP = 32
 
@@ -104,14 +105,16 @@ def _constant(step: Call) -> int | None:
 
 def initialised_twice(whole: Barriers) -> Found:
     """One barrier that two places initialise: uses that overlap in their array."""
-    known: dict[int, Call] = {}
+    known: dict[int, list[Call]] = defaultdict(list)
     for init in whole.steps["init"]:
         numbers = [known_value(a) if isinstance(a, (int, Dyn, Sym)) else None for a in init.arguments[:2]]
         if None in numbers or not all(selects_threads([g]) for g in inner(init.guards)):
             continue
         at = cast("int", numbers[0])
-        other = known.setdefault(at, init)
-        if other.span != init.span and other.loops == init.loops:
+        before = (o for o in known[at] if o.span != init.span and o.loops == init.loops)
+        other = next((o for o in before if not exclusive(o, init)), None)
+        known[at].append(init)
+        if other is not None:
             return (
                 init, f"barrier {at} of `{whole.name}` is initialised twice, at line {other.span.line} too: two uses "
                 "share it",
