@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, conversions, enums, leaks, places, std_arrays, vectors
+from cutecheck.source.eval.barrier_types import stands_for_place
 from cutecheck.source.eval.chosen import OneOf
 from cutecheck.source.eval.fitting import decayed, fitted
 from cutecheck.source.eval.machine import Machine
@@ -58,6 +59,8 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
                 return own
         if isinstance(value, (Extern, Object)):
             return any_of(m, type_, span, False)
+        if m.dialect.by_value and stands_for_place(value):
+            return any_of(m, type_, span, True)  # what lies there: no pointer becomes a number by itself
         return number(m, type_, value, span)
     if isinstance(type_, (PtrType, enums.EnumRef)) and isinstance(value, Object):
         own = conversions.converted(m, value, type_, span)

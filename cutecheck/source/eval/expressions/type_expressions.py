@@ -161,6 +161,8 @@ def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
         return up if up is not None else initialisation.convert(m, type_, value, node.span)
     if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and _refers(node.type):
         return _bits_as(m, value, type_, node.span)
+    if isinstance(type_, ScalarType) and node.how == "reinterpret_cast" and isinstance(value, Pointer):
+        return initialisation.number(m, type_, value, node.span)
     if isinstance(type_, ScalarType):
         return _made(m, type_, value, node.span)
     if isinstance(type_, ClassInst) and isinstance(value, Pointer):
