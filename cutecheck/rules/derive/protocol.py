@@ -179,14 +179,15 @@ def _vague(context: Context) -> dict[tuple[str, str], list[tuple[str, Call]]]:
 
 
 def cut_short(context: Context, at: Call | Event) -> bool:
-    """Not all of its kernel or file was walked: what is missing there may be in the rest."""
+    """Not all of its kernel or file was walked, or the run was interrupted (an error of no file): what is missing
+    there may be in the rest."""
     if "unread" not in context.memo:
         ends = (c for c in context.facts.calls if isinstance(c.result, Unknown))
         context.memo["unread"] = {
             (c.kernel, c.arch) for c in ends if isinstance(c.result, Unknown) and c.result.reason == NOT_WALKED
         }
     unread = cast("set[tuple[str, str]]", context.memo["unread"])
-    return (at.kernel, at.arch) in unread or any(e.path == at.span.path for e in context.facts.errors)
+    return (at.kernel, at.arch) in unread or any(e.path in ("", at.span.path) for e in context.facts.errors)
 
 
 def in_pairs(pipeline: Pipeline, loads: list[Event]) -> bool:
