@@ -1,7 +1,8 @@
 """Parts of the tiles of a result that no TMA store of a kernel takes, though it stores the others.
 
 Where the tile starts is a multiple of its extents; the parts are as far apart from there as constants say. Of a mode
-along which the variables of a coordinate go in steps of 128, the stores of a tile must take all of these 128.
+along which the variables of a coordinate go in steps of 128, the stores of a tile must take all of these 128. A mode
+at one and the same constant place of all stores is none that this kernel fills: another one may, as of packed Q, K, V.
 """
 
 from __future__ import annotations
@@ -63,10 +64,14 @@ def hole(event: Event, context: Context) -> Hole | None:
         found[part[0], part[1]].add(part[2])
     if len(found) != 1:
         return None  # tiles of several kinds, which may complete each other
-    (((_, tile), boxes),) = found.items()
+    (((variables, tile), boxes),) = found.items()
+    fixed = {m for m, v in enumerate(variables) if not v and len({b[m] for b in boxes}) == 1}
+    first = next(iter(boxes))
+    starts = tuple(first[m][0] if m in fixed else 0 for m in range(len(tile)))
+    tile = tuple(first[m][1] if m in fixed else n for m, n in enumerate(tile))
     if any(lo < 0 or hi > n for box in boxes for (lo, hi), n in zip(box, tile, strict=True)):
         return None
-    cuts = [sorted({0, n, *(x for box in boxes for x in box[mode])}) for mode, n in enumerate(tile)]
+    cuts = [sorted({starts[mode], n, *(x for box in boxes for x in box[mode])}) for mode, n in enumerate(tile)]
     for cell in product(*(pairwise(c) for c in cuts)):
         if not any(all(lo <= x and y <= hi for (x, y), (lo, hi) in zip(cell, b, strict=True)) for b in boxes):
             return Hole(event.operands[1], tile, cell)
@@ -109,7 +114,7 @@ def _part(tensor: TensorFact) -> tuple[tuple[str, ...], tuple[int, ...], Box] | 
             step = first + span  # how far the tensor goes there is not known
         if any(factor % step for _, factor in varies.terms):
             return None
-        variables.append(_FRESH.sub("", str(varies)))
+        variables.append(_FRESH.sub("", str(varies)) if varies.terms else "")
         steps.append(step)
         bounds.append((first, first + span))
     return tuple(variables), tuple(steps), tuple(bounds)

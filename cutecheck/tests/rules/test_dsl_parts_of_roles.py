@@ -63,6 +63,17 @@ def test_a_barrier_of_the_block_behind_deferred_ones(tmp_path: Path) -> None:
     assert found(tmp_path, KERNEL.replace(old, deferred)) == []
 
 
+def test_a_result_whose_other_columns_another_kernel_may_store(tmp_path: Path) -> None:
+    old = "tensor(128, K), tensor(M, 128)"
+    assert KERNEL.count(old) == 1
+    packed = KERNEL.replace(old, old.replace("M, 128", "M, 256"))
+    assert not [f for f in found(tmp_path, packed) if f.startswith("CUT219")]
+    assert any(
+        "nothing in the kernel stores (64 .. 127, " in f
+        for f in found(tmp_path, packed.replace(HALVES, HALVES.replace("2", "1")))
+    )
+
+
 def test_two_sums_share_the_slices(tmp_path: Path) -> None:
     made = "acc = cute.make_rmem_tensor(mma.partition_shape_C((128, 128)), Float32)\n"
     product = "cute.gemm(mma, acc, rA[at], rB[at], acc)\n"
