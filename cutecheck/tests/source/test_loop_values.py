@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import z3
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from cutecheck.facts import Unknown
@@ -225,7 +225,17 @@ def covered(e: Expr, lanes: dict[int, int]) -> bool:
     return bool(solver.check() != z3.unsat)  # products of unknowns may be too hard to tell
 
 
+FOLLOWS_ANOTHER = [  # a variable of all threads alike comes to what each has of its own
+    ("loop", ("const", 4), [
+        ("see", [0], ("name", "x")),
+        ("set", "z", ("+", ("name", "z"), ("const", 8))),
+        ("set", "x", ("name", "z")),
+    ]),
+]  # fmt: skip
+
+
 @given(program=PROGRAMS, n=st.integers(0, 4), m=st.integers(0, 4))
+@example(program=FOLLOWS_ANOTHER, n=0, m=0)
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )

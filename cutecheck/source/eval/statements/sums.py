@@ -100,6 +100,7 @@ class Sum:
                 return self.m.fresh(within(name, first, *others), found)
         if len(parts) > _PARTS:
             return self._some_multiple(first, parts, name, apart)
+        alike = not varies(first) and not any(p.varying or _vary(shared) for shared, p in parts.items())
         total: dict[Monomial, int] = dict(first.terms)  # in one piece: sums of many parts are not made part by part
         for shared, part in parts.items():
             inside = ex.const(1)
@@ -111,7 +112,7 @@ class Sum:
                 grows = rising and not part.rest and min(part.factors) >= 0
                 unit = some(self.m, name, ex.NATURAL if grows else ex.ANY, apart or part.varying)
                 by = math.gcd(part.divisor, *part.factors)
-                if not shared and by == 1 and not grows and (apart or part.varying or not varies(first)):
+                if not shared and by == 1 and not grows and (apart or part.varying or alike):
                     return unit  # with any number that is added it is any number
                 times = ex.mul(ex.const(by), unit.expr)
             for monomial, factor in ex.mul(inside, times).terms:
@@ -124,7 +125,7 @@ class Sum:
         for shared, part in parts.items():
             each = math.gcd(part.divisor, *part.factors) * math.prod(map(atom_divisor, shared))
             step = math.gcd(step, each)
-            apart = apart or part.varying or any(varies(ex.atom_expr(a)) for a in shared)
+            apart = apart or part.varying or _vary(shared)
         return Dyn(ex.add(first, ex.mul(ex.const(step), some(self.m, name, ex.ANY, apart).expr)))
 
     def _anything(self, v: Var) -> bool:
@@ -178,6 +179,10 @@ class Sum:
 def _newest(name: str) -> float:
     """The number of the last variable that one is named after, -1 if it has none; without end if it stands for any."""
     return math.inf if "~?" in name else max((int(n) for n in _NUMBER.findall(name)), default=-1)
+
+
+def _vary(shared: Monomial) -> bool:
+    return any(varies(ex.atom_expr(a)) for a in shared)
 
 
 def _mentions(e: Expr, v: Var) -> bool:
