@@ -125,6 +125,11 @@ def leak_place(m: Machine, value: Value, cells: Cells | None) -> None:
     _add(m, [value] if isinstance(value, Object) else roots(cells or ()))
 
 
+def leak_pointed(m: Machine) -> None:
+    """A reference goes where an unknown pointer leads: to any variable whose address was taken."""
+    _add(m, (*(place for cell in m.addressed.values() for place in roots((cell,))), *m.pointed.values()))
+
+
 def _add(m: Machine, places: Iterable[Place]) -> None:
     todo = [*places]
     while todo:
@@ -219,6 +224,7 @@ def lend(
     keeps: bool = False,
 ) -> None:
     """Elements that are given to references through which may be written: the whole may be, from then on.
+    So may whatever is pointed to, where it is not known where a pointer leads that is followed there.
 
     ``to``: the parameters of the functions that may be called; ``keeps``: references to them are kept.
     """
@@ -228,12 +234,23 @@ def lend(
     if len(cells) != len(args) or len(nodes) != len(args):
         return
     for i, a in enumerate(nodes):
-        if not isinstance(a.value, (ir.Index, ir.Attr)) or cells[i] is not None or not isinstance(args[i], Scalar):
+        behind = isinstance(a.value, ir.Unary) and a.value.op == "*" and _leads_anywhere(m, args[i])
+        element = isinstance(a.value, (ir.Index, ir.Attr)) and isinstance(args[i], Scalar)
+        if cells[i] is not None or not (behind or element):
             continue
-        types = [params[i].type for params in to if i < len(params)]
+        own = [params[min(i, len(params) - 1)] for params in to if params]
+        types = [p.type.pattern if isinstance(p.type, ir.Expand) else p.type for p in own]
         if keeps or any(refers(t) and not constant(t) for t in types):
-            leak_root(m, a.value, env)
+            if element:
+                leak_root(m, a.value, env)
+            elif isinstance(args[i], Unknown):
+                leak_pointed(m)
             cells[i] = ((Apart({"element": args[i]}), "element"),)
+
+
+def _leads_anywhere(m: Machine, value: Value) -> bool:
+    """What a pointer leads to that is not followed: it may be what has gone where pointers are not."""
+    return isinstance(value, Unknown) or (isinstance(value, Scalar) and bool(m.leaked))
 
 
 def lend_to(m: Machine, cls: ClassInst, nodes: Sequence[ir.Arg], args: list[Value], env: Env) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -87,7 +88,7 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
                 m.journal.set(where, name, _moved(old, name, span))
         elif old is not None:
             made = m.made
-            m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span))
+            m.journal.set(where, name, forget(m, old, str(name), ex.ANY, span, m.apart))
             m.lose_since(made)
 
 
@@ -119,8 +120,23 @@ def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None
             forget_cells(m, cells_of(obj.fields, decl.name), span)
 
 
+@contextmanager
+def _by_threads(m: Machine) -> Iterator[None]:
+    """Something is written that is not followed: in a kernel each thread may have written somewhere else."""
+    before, m.apart = m.apart, m.recorder.in_kernel()
+    try:
+        yield
+    finally:
+        m.apart = before
+
+
 def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
+    with _by_threads(m):
+        _lost(m, node, env)
+
+
+def _lost(m: Machine, node: ir.Expr, env: Env) -> None:
     array = _own_array(m, node, env) if isinstance(node, ir.Index) else None
     if array is not None:
         lost_under(m, array, node.span, _within)
@@ -211,10 +227,11 @@ def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
 def untracked(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span) -> None:
     """A value is written to what is not followed: neither it nor what was there is known afterwards."""
     leak(m, value)
-    lost_leaked(m, span)
-    m.journal.set(where, name, anything(m, value, str(name), span))
-    if isinstance(where, Seen):
-        lost_seen(m, where, span)
+    with _by_threads(m):
+        lost_leaked(m, span)
+        m.journal.set(where, name, anything(m, value, str(name), span))
+        if isinstance(where, Seen):
+            lost_seen(m, where, span)
 
 
 def to_some(m: Machine, where: Slots, value: Value, span: Span) -> None:

@@ -205,6 +205,7 @@ class Machine:
         self.told: dict[str, Told] = {}  # numbers that stand for one of a function's results, by name
         self.observed = Observations()  # what host code asked of objects that are not followed
         self.tested: dict[int, Value] = {}  # what conditions of `if` statements were the last time
+        self.apart = False  # what is lost may be of each thread its own
         self._lost: set[int] = set()  # the numbers of variables that stand for what was lost, and for nothing else
 
     def eval(self, node: ir.Expr, env: Env) -> Value:

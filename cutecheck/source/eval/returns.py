@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import copies, initialisation, ir, qualifiers, temporaries
+from cutecheck.source.eval import copies, initialisation, ir, leaks, qualifiers, temporaries
 from cutecheck.source.eval.containers import NoValue
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record.ways import result_tells
@@ -37,6 +37,9 @@ def result(m: Machine, fn: ir.Function | ir.Lambda, frame: Frame, env: Env, span
     if is_variant(made) and len(frame.returns or ()) > 1:  # which of them it holds is not known
         frame.returns = [Extern(VARIANT, span, made)]
     value = _joined(m, frame.returns or [], span, frame.apart)
+    if frame.refers and m.returned is None and isinstance(value, Unknown) and not qualifiers.constant(fn.ret):
+        leaks.leak_pointed(m)
+        m.returned = leaks.apart(value, "returned").cells
     deduced = isinstance(fn, ir.Lambda) if fn.ret is None else qualifiers.is_auto(fn.ret)
     if frame.empty and deduced and not frame.returns and isinstance(value, Unknown):
         return NoValue(value.reason, value.span)

@@ -91,7 +91,7 @@ def run(lane: Lane, body: list[Any]) -> None:
                 raise Next(s[2])
         elif kind == "loop":
             outer = lane.at
-            for i in range(lane.number(s[1])):
+            for i in range(max(lane.number(s[1]), s[3] == "do")):
                 lane.at = (*outer, i)
                 try:
                     run(lane, s[2])
@@ -127,10 +127,15 @@ def spell(body: list[Any], lines: list[str], depth: int) -> None:
             lines.append("}")
         elif kind == "jump":
             lines.append(f"if ({text(s[1])}) {'break' if s[2] else 'continue'};")
-        else:
+        elif s[3] == "for":
             lines.append(f"for (int i = 0; i < {text(s[1])}; ++i) {{")
             spell(s[2], lines, depth + 1)
             lines.append("}")
+        else:
+            lines.append(f"{{ int i = -1; int left = {text(s[1])};")
+            lines.append("do { ++i;" if s[3] == "do" else "while (left-- > 0) { ++i;")
+            spell(s[2], lines, depth + 1)
+            lines.append("} while (--left > 0); }" if s[3] == "do" else "} }")
 
 
 NUMBERS = st.one_of(
@@ -173,12 +178,14 @@ IN_LOOP = st.one_of(
     st.tuples(st.just("jump"), CONDITIONS, st.booleans()),
 )  # fmt: skip
 COUNTS = st.sampled_from([("name", "m"), ("const", 3)])
-INNERMOST = st.tuples(st.just("loop"), COUNTS, bodies(IN_LOOP, 2))
-INNER = st.tuples(st.just("loop"), COUNTS, bodies(st.one_of(IN_LOOP, IN_LOOP, IN_LOOP, INNERMOST), 3))
+WAYS = st.sampled_from(["for", "for", "while", "do"])
+INNERMOST = st.tuples(st.just("loop"), COUNTS, bodies(IN_LOOP, 2), WAYS)
+INNER = st.tuples(st.just("loop"), COUNTS, bodies(st.one_of(IN_LOOP, IN_LOOP, IN_LOOP, INNERMOST), 3), WAYS)
 LOOP = st.tuples(
     st.just("loop"),
     st.sampled_from([("name", "n"), ("const", 4), ("name", "threadIdx.x")]),
     bodies(st.one_of(IN_LOOP, IN_LOOP, INNER), 5),
+    WAYS,
 )
 PROGRAMS = st.tuples(bodies(PLAIN, 2), LOOP, SEE, SEE).map(lambda p: [*p[0], p[1], p[2], p[3]])
 
@@ -230,12 +237,21 @@ FOLLOWS_ANOTHER = [  # a variable of all threads alike comes to what each has of
         ("see", [0], ("name", "x")),
         ("set", "z", ("+", ("name", "z"), ("const", 8))),
         ("set", "x", ("name", "z")),
-    ]),
+    ], "for"),
+]  # fmt: skip
+ASKED_ONCE_A_PASS = [  # a condition that counts is asked once in each of two passes
+    ("loop", ("const", 2), [
+        ("set", "y", ("name", "x")),
+        ("set", "x", ("name", "z")),
+        ("set", "z", ("name", "y")),
+        ("see", [0], ("name", "x")),
+    ], "do"),
 ]  # fmt: skip
 
 
 @given(program=PROGRAMS, n=st.integers(0, 4), m=st.integers(0, 4))
 @example(program=FOLLOWS_ANOTHER, n=0, m=0)
+@example(program=ASKED_ONCE_A_PASS, n=0, m=0)
 @settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow]
 )

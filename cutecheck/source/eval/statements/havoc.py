@@ -52,31 +52,31 @@ def assigned_in(node: Any) -> tuple[str, ...]:
     return tuple(assigned(node))
 
 
-def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Value:
-    """What remains known of a variable that a loop assigns."""
+def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span, apart: bool = False) -> Value:
+    """What remains known of a variable that a loop assigns. ``apart``: threads may have written different values."""
     own = m.dialect.forgotten(m, old, name, span)
     if own is not None:
         return own
     if isinstance(old, Scalar):
         if old.value is None or isinstance(old.value, float):
-            return untracked(m, old.ctype, name, is_shared(old))
+            return untracked(m, old.ctype, name, is_shared(old) and not apart)
         if domain == ex.ANY or domain.lo is None:
             own = domain_of(old.ctype)
             name += WITHIN if is_narrow(old.ctype) and domain == ex.ANY else ""
             domain = own if domain == ex.ANY else replace(domain, lo=own.lo)
-        return Scalar(some(m, name, domain, varies(old)), old.ctype)
+        return Scalar(some(m, name, domain, apart or varies(old)), old.ctype)
     if isinstance(old, (int, Dyn)) and not isinstance(old, bool):
-        return some(m, name, domain, varies(old))
+        return some(m, name, domain, apart or varies(old))
     if isinstance(old, Pointer):
-        return replace(old, offset=some(m, f"{name}.offset", ex.ANY, varies(old)))
+        return replace(old, offset=some(m, f"{name}.offset", ex.ANY, apart or varies(old)))
     if isinstance(old, (TensorVal, Object)):
         return old
     if m.dialect.by_value and isinstance(old, tuple):
-        parts = like(old, (_element(m, v, f"{name}.{i}", span) for i, v in enumerate(old)))
+        parts = like(old, (_element(m, v, f"{name}.{i}", span, apart) for i, v in enumerate(old)))
         if not any(isinstance(v, Unknown) for v in parts):
             return parts
     if m.dialect.by_value:  # `mma.accumulate_ = ...`: a variable keeps its type, and what that says
-        made = alike((old,), lambda _, at: some(m, at, ex.ANY, varies(old)), name, whole=True)
+        made = alike((old,), lambda _, at: some(m, at, ex.ANY, apart or varies(old)), name, whole=True)
         if made is not None:
             return made
     if isinstance(old, (list, dict)):
@@ -84,11 +84,11 @@ def forget(m: Machine, old: Value, name: str, domain: Domain, span: Span) -> Val
     return Unknown(f"`{name}` is assigned in a loop", span) if not isinstance(old, (Extern, Unknown)) else old
 
 
-def _element(m: Machine, old: Value, name: str, span: Span) -> Value:
+def _element(m: Machine, old: Value, name: str, span: Span, apart: bool) -> Value:
     """What remains known of an element of a tuple: its type, and so what is static of it."""
     if isinstance(old, (int, Sym, Underscore)) and not isinstance(old, bool):
         return old
-    return old if isinstance(old, Unknown) else forget(m, old, name, ex.ANY, span)
+    return old if isinstance(old, Unknown) else forget(m, old, name, ex.ANY, span, apart)
 
 
 def assigned(node: Any) -> Iterator[str]:

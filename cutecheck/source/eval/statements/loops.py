@@ -29,7 +29,7 @@ from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.enumerated import Enumerated
-from cutecheck.source.eval.statements.havoc import havoc
+from cutecheck.source.eval.statements.havoc import assigned, havoc
 from cutecheck.source.eval.statements.inductions import (
     Induction,
     count_by,
@@ -186,16 +186,17 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
             raise NotCountedError
         if node.step is not None and done is not Done.RETURN:
             m.run(node.step, inner)
-        if node.kind == "do" and done is not Done.RETURN:
-            condition()
+        goes_on = condition() if node.kind == "do" and done is not Done.RETURN else None
         ended.append(done)
         if asks and m.recorder.rehearsal:
-            loop.ends = not loop.ways and (done in (Done.RETURN, Done.BREAK) or ends())
+            over = goes_on is False if node.kind == "do" else ends()
+            loop.ends = not loop.ways and (done in (Done.RETURN, Done.BREAK) or over)
 
-    asks = m.dialect.block_scope and induction is None and not continues(node.body)
+    # a condition that changes something is no other `if`, nor can it be asked twice
+    asks = m.dialect.block_scope and induction is None and not continues(node.body) and not any(assigned(node.cond))
 
     def ends() -> bool:
-        """Whether the condition is false after an iteration, whichever one it is."""
+        """Whether the condition, asked once more, is false after an iteration, whichever one it is."""
         if node.cond is None:
             return False
         mark = m.journal.mark()
@@ -203,13 +204,17 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
         m.journal.undo(mark)
         return known is False
 
-    def condition() -> None:
+    def condition() -> bool | None:
         if induction is not None and isinstance(node.cond, ir.Binary):
             stop = m.eval(node.cond.right, inner)
             if induction.stop != (known_of(stop), high_of(stop)):
                 raise NotCountedError
-        if node.cond is not None and m.dialect.truth(cond := conversions.tested(m, node.cond, inner)) is None:
+        if node.cond is None:
+            return True
+        known = m.dialect.truth(cond := conversions.tested(m, node.cond, inner))
+        if known is None:
             loop.parts = loop.parts or differs(m, node.cond, cond, inner)
+        return known
 
     if trips is None and leaves(node.body) and not continues(node.body):
         trips = 1
