@@ -121,9 +121,9 @@ def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None
 
 
 @contextmanager
-def _by_threads(m: Machine) -> Iterator[None]:
-    """Something is written that is not followed: in a kernel each thread may have written somewhere else."""
-    before, m.apart = m.apart, m.recorder.in_kernel()
+def by_threads(m: Machine, varying: bool = True) -> Iterator[None]:
+    """Something is written that is not followed: in a kernel each thread may have written something else."""
+    before, m.apart = m.apart, m.apart or (varying and m.recorder.in_kernel())
     try:
         yield
     finally:
@@ -132,7 +132,7 @@ def _by_threads(m: Machine) -> Iterator[None]:
 
 def lost(m: Machine, node: ir.Expr, env: Env) -> None:
     """Something is written that is not followed: what is named may have changed, and all that is pointed at."""
-    with _by_threads(m):
+    with by_threads(m):
         _lost(m, node, env)
 
 
@@ -227,7 +227,7 @@ def lost_part(m: Machine, node: ir.Expr, env: Env) -> None:
 def untracked(m: Machine, where: dict[Any, Any], name: Any, value: Value, span: Span) -> None:
     """A value is written to what is not followed: neither it nor what was there is known afterwards."""
     leak(m, value)
-    with _by_threads(m):
+    with by_threads(m):
         lost_leaked(m, span)
         m.journal.set(where, name, anything(m, value, str(name), span))
         if isinstance(where, Seen):

@@ -194,8 +194,8 @@ class Machine:
         self.rewritten: set[str] = set()  # names of variables outside functions that something wrote
         self.unseen = False  # a function that is not walked may have written any of these
         self.loop: Recurrence | None = None  # the loop whose body is walked, in the function that is
-        # declarations, by identity and scope, and whether what they do changes variables of others
-        self.inert: dict[tuple[int, int], tuple[bool, Any, Any]] = {}
+        # declarations, by identity, scope and whether anything is leaked, and whether they change variables of others
+        self.inert: dict[tuple[int, int, bool], tuple[bool, Any, Any]] = {}
         # of the rehearsals that are walked: the last number and the last serial made before
         self.rehearsals: list[tuple[int, int]] = []
         self.containers: list[list[Value] | dict[Any, Value]] = []  # that were made in them

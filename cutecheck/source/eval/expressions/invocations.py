@@ -42,7 +42,7 @@ from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import ClassInst, Env, self_of
 from cutecheck.source.eval.statements.branches import guard_of
-from cutecheck.source.eval.threads import differs
+from cutecheck.source.eval.threads import differs, varies
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -179,7 +179,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     elif m.dialect.by_value:
         if not isinstance(fn, Object):  # whose own operator may return a reference
             m.returned = None
-        effects.may_write(m, node, fn, args, cells, env, value)
+        with losses.by_threads(m, any(map(varies, args))):  # what is given may be what is written
+            effects.may_write(m, node, fn, args, cells, env, value)
         if isinstance(value, (Unknown, Extern)) and isinstance(node.fn, ir.Attr):
             number = observed.asked(m, node, env)
             return value if number is None else number

@@ -16,7 +16,7 @@ from cutecheck.source.eval.lookup import lookup
 from cutecheck.source.eval.losses import SWAPS
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
-from cutecheck.source.eval.statements.spelled import Filled, Given, Leaf, Reached, leaves_of
+from cutecheck.source.eval.statements.spelled import Called, Filled, Given, Leaf, Reached, leaves_of
 from cutecheck.source.eval.tuples import Constants, Elements
 from cutecheck.source.eval.types import is_type
 from cutecheck.source.eval.values import (
@@ -45,7 +45,7 @@ def inert(m: Machine, node: ir.Loop | ir.ExprStmt, env: Env) -> bool:
     judge = _Judge(m)
     answer = judge.names(spelled, env)
     if answer:  # so nothing that was assumed on the way proved wrong
-        m.inert.update({key: (True, *of) for key, of in judge.assumed.items()})
+        m.inert.update({(*key, bool(m.leaked)): (True, *of) for key, of in judge.assumed.items()})
     return answer
 
 
@@ -65,9 +65,11 @@ class _Judge:
         outside = calls = False
         for leaf in leaves:
             if isinstance(leaf, Given):
-                with m.recorder.rehearsing(), m.budget.aside():
-                    fn = m.eval(leaf.fn, env)
-                if foreign.undeclared(fn) and not foreign.harmless(leaf.fn, fn):
+                if _writes_unseen(m, leaf.fn, env):
+                    return False
+                continue
+            if isinstance(leaf, Called):  # what is not known may write what has gone where it is not followed
+                if m.leaked and _writes_unseen(m, leaf.fn, env):
                     return False
                 continue
             if isinstance(leaf, Reached):
@@ -139,7 +141,7 @@ class _Judge:
 
     def _known(self, node: Any, env: Env, spelled: tuple[Leaf, ...]) -> bool:
         """``spelled``, kept with the machine: names that a declaration uses mean the same each time."""
-        key = (id(node), id(env))
+        key = (id(node), id(env), bool(self.m.leaked))
         known = self.m.inert.get(key)
         if known is not None:
             return known[0]
@@ -173,6 +175,13 @@ def _leads_to_numbers(m: Machine, name: str, env: Env) -> bool:
             seen.add(id(value))
             todo += [v for v in value.fields.values() if not isinstance(v, Elements)]
     return False
+
+
+def _writes_unseen(m: Machine, fn: ir.Expr, env: Env) -> bool:
+    """A function is called that the files do not declare, and of which it is not known that it writes nothing."""
+    with m.recorder.rehearsing(), m.budget.aside():
+        value = m.eval(fn, env)
+    return foreign.undeclared(value) and not foreign.harmless(fn, value)
 
 
 def _of_library(m: Machine, fn: ir.Expr, env: Env) -> bool:

@@ -21,6 +21,13 @@ class Given:
 
 
 @record(frozen=True, slots=True)
+class Called:
+    """What is called at all."""
+
+    fn: ir.Expr
+
+
+@record(frozen=True, slots=True)
 class Reached:
     """What is called, with these variables of others somewhere in its arguments."""
 
@@ -36,7 +43,7 @@ class Filled:
 
 
 Leaf: TypeAlias = (
-    Filled | ir.Name | ir.Scoped | ir.Attr | ir.Call | Given | Reached
+    Filled | ir.Name | ir.Scoped | ir.Attr | ir.Call | Called | Given | Reached
 )  # a call: what it calls gives an element of a tensor
 _COMPARES = ("==", "!=", "<=", ">=")
 _STEPS = ("++", "--", "p++", "p--")
@@ -202,6 +209,9 @@ def _expression(node: Any, own: _Own, found: dict[str, Leaf]) -> None:
             raise _NotInertError
         _expression((node.left, node.right), own, found)
     elif isinstance(node, ir.Call):
+        called = _path(node.fn)
+        if called is not None and re.split("[:.]", called, maxsplit=1)[0] not in own.names:
+            found.setdefault(f"{called}()", Called(node.fn))
         if any(_lends(a.value, own) for a in node.args) and not any(_is_blank(a.value) for a in node.args):
             path = _path(node.fn)
             if path is None or re.split("[:.]", path, maxsplit=1)[0] in own.names:
