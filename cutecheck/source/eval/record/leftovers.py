@@ -62,6 +62,9 @@ class Reads:
     ``sums``: what products are summed up in, of registers and tensor memory, by buffer; ``parts``: what copies and
     products read of each buffer; ``whole``: those that are read as values. ``blocks``: indices of its block that the
     kernel asks for.
+    ``totals``: registers that ``axpby`` adds to what is stored. ``loops``: those around what reads each buffer;
+    ``added``: around the products that are summed up in each; ``emptied``: where each pass of a loop
+    sets all of it.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -93,6 +96,10 @@ class Reads:
     parts: dict[str, list[Part]] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     blocks: set[str] = field(default_factory=set)
+    totals: set[str] = field(default_factory=set)
+    loops: dict[str, set[Loop]] = field(default_factory=dict)
+    added: dict[str, set[Loop]] = field(default_factory=dict)
+    emptied: list[tuple[Way, TensorFact, Loop]] = field(default_factory=list)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -137,7 +144,9 @@ class Reads:
         threads = None if event.threads is None else known_value(event.threads)
         if event.kind == "gemm" and target.space in ("rmem", "tmem"):
             self.sums.setdefault(target.buffer or "", []).append((way, target, threads))
+            self.added.setdefault(target.buffer or "", set()).update(event.loops)
         for tensor in inputs:
+            self.loops.setdefault(tensor.buffer or "", set()).update(event.loops)
             if tensor.space in ("rmem", "tmem"):
                 self.parts.setdefault(tensor.buffer or "", []).append((way, tensor, threads))
 
@@ -157,9 +166,10 @@ class Reads:
             if have and want and want - have:
                 yield read[-1][0], read[-1][1], len(want & have), len(want)
 
-    def valued(self, tensor: TensorFact, way: Way, perhaps: bool) -> None:
+    def valued(self, tensor: TensorFact, way: Way, perhaps: bool, loops: tuple[Loop, ...]) -> None:
         """A tensor is read as a value; ``perhaps``: under a condition of the device."""
         buffer = tensor.buffer or ""
+        self.loops.setdefault(buffer, set()).update(loops)
         self.whole.add(buffer)
         if tensor.space != "rmem":
             self.taken.add(buffer)
@@ -175,6 +185,22 @@ class Reads:
         self.used.setdefault(tensor.buffer or "", (way, tensor))
         self.computed.update(spans)
 
+    def totalled(self, tensor: TensorFact, way: Way, loops: tuple[Loop, ...]) -> None:
+        """All of a tensor in registers is read, and nothing else is done with it."""
+        buffer = tensor.buffer or ""
+        self.totals.add(buffer)
+        self.whole.add(buffer)
+        self.used.setdefault(buffer, (way, tensor))
+        self.loops.setdefault(buffer, set()).update(loops)
+
+    def dropped(self) -> Iterator[tuple[Way, TensorFact, Loop]]:
+        """Sums that each pass of a loop sets anew, and adds products to, and that nothing in the loop reads."""
+        for way, tensor, loop in self.emptied:
+            buffer = tensor.buffer or ""
+            inside = loop in self.added.get(buffer, ()) and loop not in self.loops.get(buffer, ())
+            if inside and buffer in self.used and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer):
+                yield way, tensor, loop
+
     def leftovers(self, is_dynamic: Callable[[str], bool]) -> Leftovers:
         """What nothing reads of what was copied or computed last, and what is read that nothing writes; nothing where
         that cannot be told."""
@@ -189,8 +215,9 @@ class Reads:
         blocks = (
             () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
         )
-        taken = tuple(sorted(self.taken))
-        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken)
+        taken = tuple(sorted(self.taken | self.totals))
+        dropped = () if self.unsure else tuple(self.dropped())
+        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped)
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.
