@@ -15,7 +15,10 @@ def goes_on(loop: Loop, call: Call, context: Context) -> bool:
         return False
     for event in context.facts.events:
         at = next((i for i, x in enumerate(event.loops) if x.span == loop.span), None)  # when it was entered, too,
-        if (event.kernel, event.arch) == (call.kernel, call.arch) and at is not None:  # is counted anew where units meet
+        if (event.kernel, event.arch) == (
+            call.kernel,
+            call.arch,
+        ) and at is not None:  # is counted anew where units meet
             read = event.operands[-3:-1] if event.kind == "gemm" else event.operands[:1]
             if any(_moves(t, event, at) for t in read):
                 return True

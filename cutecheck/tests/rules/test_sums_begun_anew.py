@@ -11,26 +11,31 @@ from cutecheck.rules.examples import PREAMBLE
 from cutecheck.tests.rules.test_left_out import ROW
 
 LOOP, CLEAR, STORE = "gemm(mma, acc, rA, rB, acc);\n", "  clear(acc);\n", "  copy(acc, tC);\n"
-RIGHT = ROW.replace("FIRST", "").partition("int main")[0] + """
+RIGHT = (
+    ROW.replace("FIRST", "").partition("int main")[0]
+    + """
 void run(float const* A, float const* B, float* C, int m, int n, int k) {
   multiply<<<dim3(m / 16, n / 16), 64>>>(A, B, C, m, n, k);
 }
 """
+)
 ANEW = RIGHT.replace(LOOP, f"clear(acc);\n    {LOOP}")
 AXPBY = "  axpby(1.f, acc, 0.f, tC);\n"
 # several tiles of a block, each with a sum of its own
 TILES = (
     RIGHT.replace(CLEAR, "  for (int tile = 0; tile < 4; ++tile) {\n  clear(acc);\n")
     .replace("copy(tA(_, _, _, i), rA);", "copy(tA(_, _, _, i + 8 * tile), rA);")
-    .replace(STORE, "  copy(acc, thr.partition_C(local_tile(mC, Shape<_16, _16>{}, make_coord(tile, blockIdx.y))));\n  }\n")
+    .replace(
+        STORE, "  copy(acc, thr.partition_C(local_tile(mC, Shape<_16, _16>{}, make_coord(tile, blockIdx.y))));\n  }\n"
+    )
 )
 RIGHT_KERNELS = {
     "once": RIGHT,
     "summed_up": RIGHT.replace(STORE, AXPBY),
     "tiles": TILES,
-    "timed": RIGHT.replace("  for (int i", "  for (int again = 0; again < 100; ++again) {\n  clear(acc);\n  for (int i").replace(
-        STORE, f"  }}\n{STORE}"
-    ),
+    "timed": RIGHT.replace(
+        "  for (int i", "  for (int again = 0; again < 100; ++again) {\n  clear(acc);\n  for (int i"
+    ).replace(STORE, f"  }}\n{STORE}"),
     "first": RIGHT.replace(LOOP, f"if (i == 0) clear(acc);\n    {LOOP}"),
     "promoted": ANEW.replace(CLEAR, "  Tensor all = make_fragment_like(acc);\n  clear(all);\n", 1)
     .replace(LOOP, f"{LOOP}    for (int j = 0; j < size(acc); ++j) all(j) += acc(j);\n")
