@@ -26,7 +26,8 @@ class Leftovers:
     number of elements that they read and of all. ``blocks``: the indices of its block that a kernel asks for which
     stores to global memory, empty where it may know its block by other means; ``numbers``: run-time numbers that it is
     given. ``taken``: buffers of which single elements are read, or pointers taken. ``dropped``: sums that each pass of
-    a loop sets anew and adds products to, and that nothing in the loop reads.
+    a loop sets anew and adds products to, and that nothing in the loop reads. ``holes``: operands in registers that a
+    product takes whole, with a slice along K that no copy fills, and how many there are.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -39,6 +40,7 @@ class Leftovers:
     numbers: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
     dropped: tuple[tuple[Way, TensorFact, Loop], ...] = ()
+    holes: tuple[tuple[Way, TensorFact, int, int], ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

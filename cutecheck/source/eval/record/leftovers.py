@@ -15,6 +15,7 @@ from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.outputs import elsewhere, quiet
 from cutecheck.source.eval.record.portions import elements, first
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
+from cutecheck.source.eval.record.unfilled import Filled, unfilled
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.outputs import Outputs
@@ -65,6 +66,8 @@ class Reads:
     ``totals``: registers that ``axpby`` adds to what is stored. ``loops``: those around what reads each buffer;
     ``added``: around the products that are summed up in each; ``emptied``: where each pass of a loop
     sets all of it.
+    ``filled``: what copies fill of each buffer of registers; ``operands``: the last product that takes each as A or B;
+    ``otherwise``: those that are written by other means.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -100,6 +103,9 @@ class Reads:
     loops: dict[str, set[Loop]] = field(default_factory=dict)
     added: dict[str, set[Loop]] = field(default_factory=dict)
     emptied: list[tuple[Way, TensorFact, Loop]] = field(default_factory=list)
+    filled: dict[str, list[Filled]] = field(default_factory=dict)
+    operands: dict[str, Part] = field(default_factory=dict)
+    otherwise: set[str] = field(default_factory=set)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -126,6 +132,12 @@ class Reads:
                 if may_overlap(use.place, store.place, recorder.is_dynamic):
                     del self.written[at]
                     self.seen.add(at)
+        threads = None if event.threads is None else known_value(event.threads)
+        for tensor in inputs[:2] if event.kind == "gemm" else ():
+            if tensor.space == "rmem":
+                self.operands[tensor.buffer or ""] = way, tensor, threads
+        if target.space == "rmem" and event.kind == "copy":
+            self.filled.setdefault(target.buffer or "", []).append((target, threads))
         if target.space == "rmem":
             self.given.add(target.buffer or "")
             self.last[target.buffer or ""] = way, target
@@ -185,6 +197,15 @@ class Reads:
         self.used.setdefault(tensor.buffer or "", (way, tensor))
         self.computed.update(spans)
 
+    def holes(self) -> Iterator[tuple[Way, TensorFact, int, int]]:
+        """Operands in registers that a product takes whole, and slices of which along K no copy fills: one of them."""
+        for buffer, (way, tensor, threads) in self.operands.items():
+            known = buffer in self.filled and buffer not in self.otherwise and buffer not in self.sums
+            if known and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer):
+                left = unfilled(tensor, threads, self.filled[buffer])
+                if left is not None:
+                    yield way, tensor, left[0][0], left[1]
+
     def totalled(self, tensor: TensorFact, way: Way, loops: tuple[Loop, ...]) -> None:
         """All of a tensor in registers is read, and nothing else is done with it."""
         buffer = tensor.buffer or ""
@@ -217,7 +238,10 @@ class Reads:
         )
         taken = tuple(sorted(self.taken | self.totals))
         dropped = () if self.unsure else tuple(self.dropped())
-        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped)
+        holes = () if self.unsure else tuple(self.holes())
+        return Leftovers(
+            left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped, holes=holes
+        )
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.

@@ -115,19 +115,21 @@ class ReadingRecorder(RecorderState):
         own = ((s, s.places[0].buffer) for s in steps)
         return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
 
-    def sets(self, t: TensorVal, span: Span | None = None) -> None:
-        """Something is written to a tensor, by this statement, if it is one."""
+    def sets(self, t: TensorVal, span: Span | None = None, foreseen: bool = False) -> None:
+        """Something is written to a tensor, by this statement, if it is one; ``foreseen``: by a copy or product."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
             reads = self.reads.setdefault(self.frame.kernel, Reads())
             if span not in reads.computed:
                 reads.given.add(t.pointer.buffer)
+            if not foreseen:
+                reads.otherwise.add(t.pointer.buffer)
             reads.computes = reads.computes or t.space == "gmem"
             reads.stores = reads.stores or t.space not in ("rmem", "smem", "tmem")
 
     def foreseen(self, target: Value) -> None:
         """A copy or product of a loop whose changes are looked for: what it writes is written before what follows."""
         if isinstance(target, TensorVal) and target.pointer is not None:
-            self.sets(target)
+            self.sets(target, foreseen=True)
         elif self.frame is not None and self.frame.kernel:
             self.reads.setdefault(self.frame.kernel, Reads()).blurred = True
 
