@@ -106,7 +106,7 @@ class StageNeverChanges(Replayed):
     """
 
     kinds = (
-        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "unpaired", "shifted",
+        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "miscounted", "unpaired", "shifted",
         "doubled", "astray", "unmultiplied", "wrapped",
     )  # fmt: skip
     code = "CUT218"
