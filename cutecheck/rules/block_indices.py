@@ -93,9 +93,10 @@ class TileOfAnotherBlock(Rule):
         same extent there; the grid has its blocks along the axes of the indices that walk them, also those of what is
         stored where operands are computed (dequantized, say). Each axis along which a launch has a run-time number of
         blocks that the kernel is given is one whose index it asks for, where it asks for another. The only launch, of a
-        grid that is known, or that follows from the mode's extent alone, has a block for each tile of what is stored; where a copy stores a tile only as far as
-        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down. A head,
-        or a matrix of a batch, that operands with the same mode are taken at is the same of all of them.
+        grid that is known, or that follows from the mode's extent alone, has a block for each tile of what is stored;
+        where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
+        does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
+        is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives

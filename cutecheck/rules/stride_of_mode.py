@@ -90,8 +90,8 @@ class StrideOfWrongMode(Rule):
             yield self.finding(
                 event.span,
                 f"the kernel takes `{found.tensor.name}` for a part of a tensor with `{found.here}` elements along a "
-                f"mode that has `{found.there}` in the tensor which the descriptor is made of: it is of another tensor, "
-                "or one of the two shapes is wrong",
+                f"mode that has `{found.there}` in the tensor which the descriptor is made of: it is of another "
+                "tensor, or one of the two shapes is wrong",
                 label=f"`{found.here}` here, `{found.there}` there",
                 help="make the descriptor of the tensor that is copied, and give get_tma_tensor its shape",
                 related=[Related(found.tensor.span, "these coordinates")],

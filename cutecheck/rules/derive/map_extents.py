@@ -9,6 +9,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
+from cutecheck.model.tiled.tensor_map import TensorMap
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of
@@ -41,9 +42,11 @@ def _extents(event: Event) -> tuple[TensorFact, list[tuple[str | None, str | Non
     """Of the coordinates of a TMA copy: each mode's extent in the kernel, and the tensor's."""
     atom = atom_of(event.tiled)
     made = None if event.kind != "copy" or atom is None else atom.tensor_map
-    for tensor in event.operands if made is not None else ():
+    if not isinstance(made, TensorMap):
+        return None
+    for tensor in event.operands:
         root = tensor.root_layout if tensor.space == "coord" else None
-        if made is None or not isinstance(root, Layout):
+        if not isinstance(root, Layout):
             continue
         modes = zip(it.flatten_to_tuple(root.shape), it.flatten_to_tuple(root.stride), strict=False)
         pairs = []

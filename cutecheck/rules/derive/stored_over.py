@@ -27,8 +27,8 @@ class StoredOver:
 
 
 def stored_over(event: Event, context: Context) -> StoredOver | None:
-    """What each pass of a loop stores to where the pass before it stored other elements, of a product or of another part
-    of a tensor in shared memory or registers."""
+    """What each pass of a loop stores to where the pass before it stored other elements, of a product or of a tensor in
+    shared memory or registers."""
     if event.kind != "copy" or not event.loops or len(event.operands) < 2 or not event.kernel or event.reason:
         return None
     target, atom = event.operands[1], atom_of_event(event)

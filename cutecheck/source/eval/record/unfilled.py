@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cutecheck.facts import TensorFact
 from cutecheck.model.algebra import size
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import Dyn, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.source.eval.record.portions import elements
 
@@ -18,18 +18,17 @@ Filled = tuple[TensorFact, int | None]  # with the threads of the block
 def unfilled(tensor: TensorFact, threads: int | None, filled: Iterable[Filled]) -> tuple[list[int], int] | None:
     """The slices along K of an operand none of whose elements any copy fills, and how many slices there are."""
     filled = list(filled)
-    if isinstance(tensor.offset, int) or known_value(as_expr(tensor.offset)) is not None:  # type: ignore[arg-type]
-        slices = list(_slices(tensor))
-        have = elements(filled)
-        if have and slices and all(t.dtype == tensor.dtype for t, _ in filled):
-            want = [elements([(s, threads)]) for s in slices]
-            left = [k for k, part in enumerate(want) if part and part.isdisjoint(have)]
-            if all(want) and 0 < len(left) < len(slices):
-                return left, len(slices)
-    return None
+    start = known_value(tensor.offset) if isinstance(tensor.offset, (int, Dyn)) else None
+    have = elements(filled) if start is not None else None
+    slices = list(_slices(tensor, start)) if start is not None else []
+    if not have or not slices or any(t.dtype != tensor.dtype for t, _ in filled):
+        return None
+    want = [elements([(s, threads)]) for s in slices]
+    left = [k for k, part in enumerate(want) if part and part.isdisjoint(have)]
+    return (left, len(slices)) if all(want) and 0 < len(left) < len(slices) else None
 
 
-def _slices(tensor: TensorFact) -> Iterator[TensorFact]:
+def _slices(tensor: TensorFact, start: int) -> Iterator[TensorFact]:
     layout = tensor.layout
     if not isinstance(layout, Layout) or not isinstance(layout.shape, tuple) or len(layout.shape) != _K + 1:
         return
@@ -40,9 +39,9 @@ def _slices(tensor: TensorFact) -> Iterator[TensorFact]:
     inner = Layout(layout.shape[:_K], layout.stride[:_K])
     for k in range(many or 0):
         at = along(k)
-        if not isinstance(at, int) or not isinstance(tensor.offset, int):
+        if not isinstance(at, int):
             return
-        yield replace(tensor, layout=inner, offset=tensor.offset + at)
+        yield replace(tensor, layout=inner, offset=start + at)
 
 
 __all__ = ["Filled", "unfilled"]
