@@ -44,9 +44,9 @@ class ReadWithoutWrite(Replayed):
         tensor (``make_tensor(sA.data() + size(sA), ...)``), is not judged. Of products that take a fragment
         whole: copies fill all of its slices along K, if nothing else writes to it. Of kernels with products, all of
         whose copies to global memory store shared memory: not only operands of the products are copied there. Of all
-        kernels that are walked to their end: a fragment that a copy or product reads is written somewhere in the kernel, and in
-        Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what copies and
-        products read of shared memory some role writes.
+        kernels that are walked to their end: a fragment that a copy or product reads is written somewhere in the
+        kernel, and in Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what
+        copies and products read of shared memory some role writes.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was

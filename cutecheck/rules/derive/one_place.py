@@ -44,7 +44,7 @@ def _shared(start: Expr, end: Expr, threads: int, guards: Sequence[Guard], numbe
     others = {v.name: _sample(v, number) for e in (start, end) for v in e.variables() if v.name != THREAD}
     came: dict[int, tuple[int, int]] = {}
     for thread in range(threads):
-        if not comes(thread, guards):
+        if not comes(thread, tuple(guards)):
             continue
         at = {**others, THREAD: thread}
         try:

@@ -1,5 +1,6 @@
-"""Accumulators that each pass of a loop sets anew (CUT222), slices of a TiledMMA whose results nothing stores (CUT701),
-and stores that each pass makes to one place: each beside right kernels that look alike."""
+"""What a kernel loses or leaves out of a product, each beside right kernels that look alike: sums that each pass of a
+loop begins anew (CUT222), slices of a TiledMMA whose results nothing stores (CUT701), slices along K that nothing fills
+(CUT221), tiles that the grid has no block for (CUT219), and parts that threads copy over one another (CUT605)."""
 
 from pathlib import Path
 
@@ -23,13 +24,38 @@ ANEW = RIGHT.replace(LOOP, f"clear(acc);\n    {LOOP}")
 AXPBY = "  axpby(1.f, acc, 0.f, tC);\n"
 # several tiles of a block, each with a sum of its own
 TILES = (
-    RIGHT.replace(CLEAR, "  for (int tile = 0; tile < 4; ++tile) {\n  clear(acc);\n")
-    .replace("copy(tA(_, _, _, i), rA);", "copy(tA(_, _, _, i + 8 * tile), rA);")
-    .replace(
-        STORE, "  copy(acc, thr.partition_C(local_tile(mC, Shape<_16, _16>{}, make_coord(tile, blockIdx.y))));\n  }\n"
+    RIGHT.replace(
+        CLEAR,
+        """  auto at = make_coord(blockIdx.x, blockIdx.y);
+  for (int tile = 0; tile < 4; ++tile) {
+  clear(acc);
+  Tensor all = make_tensor(make_gmem_ptr(C + tile * m * n), make_shape(m, n), make_stride(n, _1{}));
+""",
     )
+    .replace("copy(tA(_, _, _, i), rA);", "copy(tA(_, _, _, i + 8 * tile), rA);")
+    .replace(STORE, "  copy(acc, thr.partition_C(local_tile(all, Shape<_16, _16>{}, at)));\n  }\n")
 )
+FILL = "copy(tA(_, _, _, i), rA);"
+GRID = "dim3(m / 16, n / 16)"
+WARPS = """
+__global__ void __launch_bounds__(128) gather(float const* in, float* out, int n) {
+  __shared__ float smem[128];
+  int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_32{}, _4{}, n));
+  Tensor s = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _4>>{});
+  Tensor o = make_tensor(make_gmem_ptr(out), make_shape(_32{}, _4{}, n));
+  copy(local_partition(g(_, warp, blockIdx.x), Layout<_32>{}, lane), local_partition(s(_, TO), Layout<_32>{}, lane));
+  __syncthreads();
+  copy(local_partition(s(_, FROM), Layout<_32>{}, lane), local_partition(o(_, warp, blockIdx.x), Layout<_32>{}, lane));
+}
+void run(float const* in, float* out, int n) { gather<<<n, 128>>>(in, out, n); }
+"""
 RIGHT_KERNELS = {
+    "slices": RIGHT.replace(FILL, "for (int j = 0; j < size<2>(rA); ++j) copy(tA(_, _, j, i), rA(_, _, j));"),
+    "padded": RIGHT.replace(FILL, "copy(tA(_, _, 0, i), rA(_, _, 0));").replace(CLEAR, f"  clear(rA);\n{CLEAR}"),
+    "rounded_up": RIGHT.replace(GRID, "dim3(ceil_div(m, 16), ceil_div(n, 16))"),
+    "by_warps": WARPS.replace("TO", "warp").replace("FROM", "warp"),
+    "read_by_all": WARPS.replace("TO", "warp").replace("FROM", "0"),
     "once": RIGHT,
     "summed_up": RIGHT.replace(STORE, AXPBY),
     "tiles": TILES,
@@ -48,6 +74,10 @@ RIGHT_KERNELS = {
     ),
 }
 WRONG_KERNELS = {
+    "one_slice": (RIGHT.replace(FILL, "copy(tA(_, _, 0, i), rA(_, _, 0));"), "CUT221"),
+    "few_blocks": (RIGHT.replace(GRID, "dim3(m / 16, n / 32)"), "CUT219"),
+    "few_of_axpby": (RIGHT.replace(GRID, "dim3(ceil_div(m, 32), n / 16)").replace(STORE, AXPBY), "CUT219"),
+    "over_others": (WARPS.replace("TO", "0").replace("FROM", "warp"), "CUT605"),
     "anew": (ANEW, "CUT222"),
     "anew_summed_up": (ANEW.replace(STORE, AXPBY), "CUT222"),
     "one_warp": (RIGHT.replace("get_slice(threadIdx.x)", "get_slice(threadIdx.x % 32)"), "CUT701"),
@@ -63,7 +93,7 @@ def found(tmp_path_factory: pytest.TempPathFactory) -> dict[str, set[str]]:
     report = check(inputs([folder]), Settings(arch=("sm_80",)))
     out: dict[str, set[str]] = {p.stem: set() for p in folder.glob("*.cu")}
     for f in report.findings:
-        if f.code in ("CUT222", "CUT701"):
+        if f.code in ("CUT219", "CUT221", "CUT222", "CUT605", "CUT701"):
             out[Path(f.span.path).stem].add(f.code)
     return out
 
