@@ -40,9 +40,8 @@ class SliceOfOneThread(Rule):
 
     What it checks
         Copies that all threads run, of a part that a tiled copy or MMA of several threads gave a constant thread
-        (``get_slice(0)``), and ``axpby`` to one; and slices that a TiledCopy or TiledMMA does not have
-        (``get_slice(threadIdx.x)`` in threads 128 to 383 for one of 256), where the conditions around the copy or
-        product say which threads make it. Nor do
+        (``get_slice(0)``), and ``axpby`` to one; and slices that a TiledCopy does not have (``get_slice(threadIdx.x)``
+        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it. Nor do
         two threads copy different elements to the same ones, in shared or global memory. Of an MMA
         of several warpgroups no slice is one of the second or a later one (``get_slice(threadIdx.x / 128)``).
 
@@ -83,7 +82,6 @@ class SliceOfOneThread(Rule):
         atom = atom_of(event.tiled)
         if event.kind == "gemm" and event.kernel and threads is not None:
             yield from self._one_warpgroup(event, threads)
-            yield from self._past(event)
         if event.kind != "copy" or not event.kernel or threads is None or threads < 2:
             return
         if atom is None or not ("TMA" in atom.op or "BULK" in atom.op):
@@ -135,11 +133,10 @@ class SliceOfOneThread(Rule):
             tensor, thread, index, count = past
             yield self.finding(
                 event.span,
-                f"thread {thread} takes slice {index} of a {type(tensor.source).__name__} of {count} threads for "
-                f"`{tensor.name}`: there is no such slice, and what lies elsewhere is "
-                f"{'multiplied' if event.kind == 'gemm' else 'copied'}",
+                f"thread {thread} takes slice {index} of a TiledCopy of {count} threads for `{tensor.name}`: there is "
+                "no such slice, and what lies elsewhere is copied",
                 label=f"slice {index} of 0 .. {count - 1}",
-                help="count the threads that come here from 0: threadIdx.x less those before them",
+                help="count the threads that copy from 0: threadIdx.x less those before them",
                 related=[Related(tensor.span, f"part of {tensor.tile_layout or tensor.layout}")],
                 enclosing=event.enclosing,
                 arch=event.arch,

@@ -6,13 +6,13 @@ from math import prod
 
 from cutecheck.facts import Event, TensorFact
 from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import cosize, size
+from cutecheck.model.algebra import size
 from cutecheck.model.integers import converted
 from cutecheck.model.ints import Condition, CuteError, NotModelledError, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import condition_value
 from cutecheck.model.prove.properties import THREAD
-from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.tiled import TiledCopy
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.blocks import several
 from cutecheck.rules.derive.guards import inner
@@ -21,16 +21,12 @@ from cutecheck.rules.derive.some_threads import known_on_threads
 from cutecheck.rules.derive.targets import atom_of_event
 
 
-_WARP = 32  # of fewer threads the "threads" are CTAs, as UMMA's are
-
-
 def past_the_last(event: Event) -> tuple[TensorFact, int, int, int] | None:
-    """An operand of which a thread takes a slice that its tiled copy or MMA does not have: the thread, its slice, the
-    slices.
+    """An operand of which a thread takes a slice that its tiled copy does not have: the thread, its slice, the slices.
 
-    Only where every condition around the copy or product is known for each thread.
+    Only where every condition around the copy is known for each thread.
     """
-    for tensor in event.operands if _by_threads(event) or event.kind == "gemm" else ():
+    for tensor in event.operands if _by_threads(event) else ():
         found = _slices(event, tensor)
         if found is None or not _all_known(event):
             continue
@@ -76,11 +72,11 @@ def _by_threads(event: Event) -> bool:
 
 
 def _slices(event: Event, tensor: TensorFact) -> tuple[int, dict[int, int]] | None:
-    """The slices of a tiled copy or MMA, and which of them each thread takes that its conditions may let through."""
+    """The slices of a tiled copy, and which of them each thread takes that its conditions may let through."""
     threads = known_value(event.threads) if event.threads is not None else None
-    if tensor.thread is None or threads is None or several(event.block):
+    if not isinstance(tensor.source, TiledCopy) or tensor.thread is None or threads is None or several(event.block):
         return None
-    count, index = _count(tensor.source), as_expr(converted(tensor.thread, "unsigned", "int"))
+    count, index = known_value(tensor.source.num_thr), as_expr(converted(tensor.thread, "unsigned", "int"))
     if count is None or threads > LARGEST_BLOCK or {v.name for v in index.variables()} != {THREAD}:
         return None
     found: dict[int, int] = {}
@@ -92,15 +88,6 @@ def _slices(event: Event, tensor: TensorFact) -> tuple[int, dict[int, int]] | No
         except (KeyError, ZeroDivisionError, ValueError):
             return None
     return count, found
-
-
-def _count(source: object) -> int | None:
-    if isinstance(source, TiledCopy):
-        return known_value(source.num_thr)
-    if not isinstance(source, TiledMMA):
-        return None
-    threads = cosize(source.thr_layout_vmnk)
-    return threads if isinstance(threads, int) and threads >= _WARP else None
 
 
 def _conditions(event: Event) -> list[Condition]:

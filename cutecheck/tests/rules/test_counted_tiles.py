@@ -1,5 +1,5 @@
-"""Tiles that TMA loads in as many passes as an extent decides (CUT218), WGMMAs without a fence (CUT215), and coordinates
-of TMA for another tensor than the descriptor's (CUT223)."""
+"""Tiles that TMA loads in as many passes as an extent decides (CUT218), WGMMAs without a fence (CUT215), and
+coordinates of TMA for another tensor than the descriptor's (CUT223)."""
 
 from __future__ import annotations
 
