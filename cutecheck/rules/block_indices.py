@@ -276,7 +276,10 @@ class TileOfAnotherBlock(Rule):
             return
         part = guarded(target)
         stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (at.kernel, at.arch, "copy")]
-        again = any(e is not at and e.operands[-1].buffer == target.buffer for e in stores)
+        again = any(e is not at and e.operands[-1].buffer == target.buffer for e in stores) or any(
+            c.span != at.span and c.function == "axpby" and c.kernel == at.kernel and len(c.arguments) > RESULT
+            for c in context.facts.calls
+        )
         for mode, walk in enumerate(walks(target) or ()) if part is not None and not again else ():
             by, grid = alone(walk), launches[0].grid
             if by is None or part is None or mode >= len(part.extents) or "xyz".index(by[0][-1]) >= len(grid):

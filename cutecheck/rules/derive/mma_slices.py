@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
-from cutecheck.facts.index import place_of
 from cutecheck.model.algebra import size
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, as_expr, known_value
@@ -20,14 +19,14 @@ RESULT = 3  # of ``axpby(alpha, x, beta, y)``
 
 
 def results_left(of: Event | Call, tensor: TensorFact, context: Context) -> tuple[int, int, int] | None:
-    """Of how many threads of a TiledMMA the block takes the slices, all stores of the function together, of how many,
+    """Of how many threads of a TiledMMA the block takes the slices, all stores of the kernel together, of how many,
     and the block; None where it takes all, or that is not known.
 
     Threads that conditions keep back are counted as well.
     """
     if not _stored(tensor):
         return None
-    found = _indices(context).get((*place_of(of), str(tensor.source), tensor.buffer or ""))
+    found = _indices(context).get((of.kernel, of.arch, str(tensor.source), tensor.buffer or ""))
     want = _threads(cast("TiledMMA", tensor.source))
     if found is None or want is None or None in found[0] or None in found[1] or len(found[1]) != 1:
         return None
@@ -70,20 +69,21 @@ _Found = tuple[set[Expr | None], set[int | None]]
 
 
 def _indices(context: Context) -> dict[tuple[str, ...], _Found]:
-    """By which indices results are partitioned that a function stores to a buffer, and the threads of its blocks."""
+    """By which indices results are partitioned that a kernel stores to a buffer, and the threads of its blocks."""
     if "slices of results" not in context.memo:
         found: dict[tuple[str, ...], _Found] = {}
-        blocks: dict[tuple[str, str, str], set[int | None]] = {}
+        blocks: dict[tuple[str, str], set[int | None]] = {}
         for e in context.facts.events:
             if e.kernel:
-                blocks.setdefault(place_of(e), set()).add(None if e.threads is None else known_value(e.threads))
+                threads = None if e.threads is None else known_value(e.threads)
+                blocks.setdefault((e.kernel, e.arch), set()).add(threads)
         for at, tensor in _stores(context):
             if tensor.thread is None or not isinstance(tensor.source, TiledMMA):
                 continue
-            key = (*place_of(at), str(tensor.source), tensor.buffer or "")
-            indices, threads = found.setdefault(key, (set(), set()))
+            key = (at.kernel, at.arch, str(tensor.source), tensor.buffer or "")
+            indices, sizes = found.setdefault(key, (set(), set()))
             indices.add(as_expr(tensor.thread))
-            threads |= blocks.get(place_of(at), {None})
+            sizes |= blocks.get((at.kernel, at.arch), {None})
         context.memo["slices of results"] = found
     return cast("dict[tuple[str, ...], _Found]", context.memo["slices of results"])
 
