@@ -29,9 +29,7 @@ __global__ void __launch_bounds__(128) load_tile(float const* A, float* out, int
   Tensor o = make_tensor(make_gmem_ptr(out + 2048 * blockIdx.x), sA.layout());
   copy(Load{}, thr.partition_S(sA), thr.partition_D(o));
 }
-void run(float const* A, float* out, int m, int n) {
-  load_tile<<<dim3(ceil_div(m, 64), ceil_div(n, 64)), 128>>>(A, out, m, n);
-}
+void run(float const* A, float* out) { load_tile<<<dim3(3, 3), 128>>>(A, out, 129, 129); }
 """
 
 
