@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts.core import Call, Event
+from cutecheck.facts.core import Call, Event, Loop
 from cutecheck.facts.span import Span
 from cutecheck.facts.tensor import TensorFact
 from cutecheck.records import record
@@ -20,11 +20,14 @@ class Leftovers:
 
     ``left``: those of tensors that nothing reads; ``read``: where the others are. ``unset``: the first copies and
     products that read fragments which nothing in the kernel writes. ``idle``: parameters that lead to global memory
-    which may be written, of a kernel that loads and stores nothing anywhere; ``kernel``: where it is declared.
+    which may be written, of a kernel that loads and stores nothing anywhere; ``kernel``: where it is declared, but of a
+    template of which something does not bind all parameters.
     ``partly``: the last copy that reads what products are summed up in, where all reads leave some of it out, with the
     number of elements that they read and of all. ``blocks``: the indices of its block that a kernel asks for which
     stores to global memory, empty where it may know its block by other means; ``numbers``: run-time numbers that it is
-    given. ``taken``: buffers of which single elements are read, or pointers taken.
+    given. ``taken``: buffers of which single elements are read, or pointers taken. ``dropped``: sums that each pass of
+    a loop sets anew and adds products to, and that nothing in the loop reads. ``holes``: operands in registers that a
+    product takes whole, with a slice along K that no copy fills, and how many there are.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -36,6 +39,8 @@ class Leftovers:
     blocks: tuple[str, ...] = ()
     numbers: tuple[str, ...] = ()
     taken: tuple[str, ...] = ()
+    dropped: tuple[tuple[Way, TensorFact, Loop], ...] = ()
+    holes: tuple[tuple[Way, TensorFact, int, int], ...] = ()
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

@@ -82,12 +82,16 @@ class Step:
 
 @record(frozen=True, slots=True)
 class Thread:
-    """What one thread does, by its number in the block; ``counts``: how many threads of the block it stands for."""
+    """What one thread does, by its number in the block; ``counts``: how many threads of the block it stands for.
+
+    ``decided``: the run-time numbers that its conditions were decided by; None where some were by the block's index.
+    """
 
     number: int
     steps: tuple[Step, ...]
     complete: bool
     counts: int = 0
+    decided: tuple[str, ...] | None = None
 
 
 @record(frozen=True, slots=True)

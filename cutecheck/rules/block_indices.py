@@ -7,11 +7,13 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
-from cutecheck.model.ints import known_value
+from cutecheck.model.ints import as_expr, known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
+from cutecheck.rules.derive.few_blocks import covered
 from cutecheck.rules.derive.holes import hole
+from cutecheck.rules.derive.mma_slices import RESULT
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
@@ -91,9 +93,10 @@ class TileOfAnotherBlock(Rule):
         same extent there; the grid has its blocks along the axes of the indices that walk them, also those of what is
         stored where operands are computed (dequantized, say). Each axis along which a launch has a run-time number of
         blocks that the kernel is given is one whose index it asks for, where it asks for another. The only launch, of a
-        grid that is known, has a block for each tile of what a copy stores; where a copy stores a tile only as far as
-        the mode goes, which nothing says is a multiple of the tile, the grid does not round their number down. A head,
-        or a matrix of a batch, that operands with the same mode are taken at is the same of all of them.
+        grid that is known, or that follows from the mode's extent alone, has a block for each tile of what is stored;
+        where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
+        does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
+        is the same of all of them.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -145,6 +148,9 @@ class TileOfAnotherBlock(Rule):
         result = result_of(call, context) if call.function in RESULTS else None
         if result is not None and result.space == "gmem" and call.kernel:
             yield from self._compare(call, result, context)
+        target = call.arguments[RESULT] if call.function == "axpby" and len(call.arguments) > RESULT else None
+        if isinstance(target, TensorFact) and call.kernel:
+            yield from self._left_out(call, target, context)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         for _, tensor in stored([event]) if event.kernel else ():
@@ -164,7 +170,8 @@ class TileOfAnotherBlock(Rule):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
         yield from self._other_element(event, context)
-        yield from self._left_out(event, context) if event.kernel else ()
+        if event.kernel and event.kind == "copy" and len(event.operands) > 1:
+            yield from self._left_out(event, event.operands[1], context)
         yield from self._rounded_down(event, context) if event.kernel else ()
         stores = event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "gmem"
         if stores and event.kernel and product_of(event.kernel, event.arch, context) is None:
@@ -262,28 +269,36 @@ class TileOfAnotherBlock(Rule):
             if not made and rows is not None and columns is not None:
                 yield from self._along(event, (target, *rows), (target, *columns), context)
 
-    def _left_out(self, event: Event, context: Context) -> Iterable[Finding]:
+    def _left_out(self, at: Event | Call, target: TensorFact, context: Context) -> Iterable[Finding]:
         """The only launch has fewer blocks along an index than the mode of the result that it alone walks has tiles."""
-        launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
-        if event.kind != "copy" or len(launches) != 1 or event.loops or len(event.operands) < 2:
+        launches = [x for x in context.index.launches_of.get(at.kernel, []) if x.origin == "launch"]
+        if len(launches) != 1 or at.loops:
             return
-        target, part = event.operands[1], guarded(event.operands[1])
-        stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")]
-        again = any(e is not event and e.operands[-1].buffer == target.buffer for e in stores)
+        part = guarded(target)
+        stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (at.kernel, at.arch, "copy")]
+        again = any(e is not at and e.operands[-1].buffer == target.buffer for e in stores) or any(
+            c.span != at.span and c.function == "axpby" and c.kernel == at.kernel and len(c.arguments) > RESULT
+            for c in context.facts.calls
+        )
         for mode, walk in enumerate(walks(target) or ()) if part is not None and not again else ():
             by, grid = alone(walk), launches[0].grid
             if by is None or part is None or mode >= len(part.extents) or "xyz".index(by[0][-1]) >= len(grid):
                 continue
-            most, tile = known_value(part.extents[mode]), known_value(part.tile[mode])
-            blocks = known_value(grid["xyz".index(by[0][-1])])
-            if most is None or tile != by[1] or blocks is None or blocks * tile >= most:
+            tile = known_value(part.tile[mode])
+            short = covered(grid["xyz".index(by[0][-1])], tile, part.extents[mode]) if tile == by[1] else None
+            if short is None:
                 continue
+            blocks, end, most = short
+            where = (
+                ""
+                if known_value(part.extents[mode]) is not None
+                else f", where `{_FRESH.sub('', str(as_expr(part.extents[mode])))}` is {most}"
+            )
             yield self.finding(
-                launches[0].span, f"the grid has {blocks} blocks along {by[0][-1]}, and `{target.name}`, whose tiles "
-                f"of {tile} {by[0]} walks, has {most} elements there: nothing is stored to those behind "
-                f"{blocks * tile}",
+                launches[0].span, f"the grid has {blocks} blocks along {by[0][-1]}{where}, and `{target.name}`, whose "
+                f"tiles of {tile} {by[0]} walks, has {most} elements there: nothing is stored to those behind {end}",
                 label=f"{blocks} * {tile} < {most}", help="round up: (extent + tile - 1) / tile blocks",
-                related=[Related(event.span, f"stored here, by {by[0]}")], enclosing=event.enclosing, arch=event.arch,
+                related=[Related(at.span, f"stored here, by {by[0]}")], enclosing=at.enclosing, arch=at.arch,
             )  # fmt: skip
             return
 

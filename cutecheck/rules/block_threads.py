@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from cutecheck.facts import Call, Event
+from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
@@ -12,6 +12,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_taken, threads_of
 from cutecheck.rules.derive.locals import smallest_launch, threads_taken
+from cutecheck.rules.derive.mma_slices import RESULT, results_left
 from cutecheck.rules.derive.takers import left_out
 
 
@@ -22,7 +23,8 @@ class BlockTooSmall(Rule):
         The threads of every TiledCopy and TiledMMA that a kernel uses fit its block: the block of its launch where the
         source shows one, the most that its ``__launch_bounds__`` allows otherwise. The threads of the block take all
         slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone; so do those that a
-        condition on ``threadIdx.x`` lets through, where the tile has parts for all and no other copy brings them.
+        condition on ``threadIdx.x`` lets through, where the tile has parts for all and no other copy brings them. Of a
+        TiledMMA all slices are taken of the results that are stored.
 
     Why
         Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
@@ -82,6 +84,8 @@ class BlockTooSmall(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if call.function == "axpby" and len(call.arguments) > RESULT:
+            yield from self._results(call, call.arguments[RESULT], context)
         want = threads_taken(call, context)
         block = None if want is None else smallest_launch(call, context)
         if want is None or block is None:
@@ -103,6 +107,8 @@ class BlockTooSmall(Rule):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         yield from self._of_block(event, context)
+        if event.kind == "copy" and len(event.operands) > 1:
+            yield from self._results(event, event.operands[-1], context)
         part = left_out(event, context)
         if part is not None:
             yield self.finding(
@@ -115,6 +121,23 @@ class BlockTooSmall(Rule):
                 enclosing=event.enclosing,
                 arch=event.arch,
             )
+
+    def _results(self, at: Event | Call, tensor: object, context: Context) -> Iterable[Finding]:
+        """What threads store of a product's results."""
+        left = results_left(at, tensor, context) if isinstance(tensor, TensorFact) else None
+        if left is None or not isinstance(tensor, TensorFact):
+            return
+        taken, want, block = left
+        yield self.finding(
+            at.span,
+            f"TiledMMA of {want} threads, of which a block of {block} takes the slices of {taken} only for "
+            f"`{tensor.name}`: the results of {want - taken} threads are never stored",
+            label=f"slices of {taken} of {want} threads",
+            help="slice it by the thread's index in the block, or build it for the threads of the slice",
+            related=[Related(tensor.span, "one of the slices")],
+            enclosing=at.enclosing,
+            arch=at.arch,
+        )
 
     def _of_block(self, event: Event, context: Context) -> Iterable[Finding]:
         tiled = event.tiled if threads_of(event.tiled) is not None else partitioned_by(event)

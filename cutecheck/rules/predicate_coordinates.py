@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Event
+from cutecheck.facts import Event, Predicate, TensorFact
+from cutecheck.facts.core import Bound
 from cutecheck.findings import Finding, Related
+from cutecheck.model.ints import as_expr
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
+from cutecheck.rules.derive.limits_of_blocks import other_index
 from cutecheck.rules.derive.predicates import fault_of
+
+_FRESH = re.compile(r"#\d+")  # one variable of several walks
 
 
 class PredicateCoordinates(Rule):
@@ -19,7 +25,8 @@ class PredicateCoordinates(Rule):
         that each thread copies; every mode that a block index walks, and whose run-time extent the tile need not
         divide, is compared with a limit; and that limit is the extent of this mode, not one more, not that of another,
         and not that of the whole matrix where the coordinates start at the tile, nor what is left of it from a tile
-        of another pass of the loop on (``rows - m * 64`` around the copy of tile ``m + 1``).
+        of another pass of the loop on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block
+        index.
 
     Why
         CuTe connects a predicate with a copy by position alone. An identity tensor partitioned by another copy, limits
@@ -106,6 +113,10 @@ class PredicateCoordinates(Rule):
             return
         if any(own_limit(b) for p in predicates[0] for b in p.bounds):
             return
+        other = other_index(tensor, [b for p in predicates[0] for b in p.bounds])
+        if other is not None:
+            yield self._of_other_index(event, predicates[0][0], tensor, other)
+            return
         fault = fault_of(event, predicates[0], tensor, part, context)
         if fault is None:
             return
@@ -118,6 +129,22 @@ class PredicateCoordinates(Rule):
                 Related(predicates[0][0].span, "predicates computed here"),
                 Related(tensor.span, f"part of {tensor.root_layout}"),
             ],
+            enclosing=event.enclosing,
+            arch=event.arch,
+        )
+
+    def _of_other_index(
+        self, event: Event, at: Predicate, tensor: TensorFact, other: tuple[Bound, str, str]
+    ) -> Finding:  # fmt: skip
+        bound, by, of_limit = other
+        limit = _FRESH.sub("", str(as_expr(bound.limit)))
+        return self.finding(
+            event.span,
+            f"the predicates of this copy compare a coordinate in the tile with `{limit}`, what is left of the mode "
+            f"from the tile of {of_limit} on, and {by} says which tile of `{tensor.name}` is copied",
+            label=f"limits by {of_limit}, tile by {by}",
+            help=f"take what is left of the mode from the tile that is copied on: the extent less its rows times {by}",
+            related=[Related(at.span, "predicates computed here"), Related(tensor.span, f"the tile of {by}")],
             enclosing=event.enclosing,
             arch=event.arch,
         )

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.findings import Finding
+from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.replays import faults_of
@@ -41,11 +41,12 @@ class ReadWithoutWrite(Replayed):
         write parts of one, to some of what is read; and what copies and products read of shared memory, something in
         the kernel writes: a copy, a TMA load, a store of an element, assembly. Shared memory of which the kernel does
         more than make tensors over it (``make_smem_ptr``), or of whose tensors it takes a pointer for more than another
-        tensor (``make_tensor(sA.data() + size(sA), ...)``), is not judged. Of kernels with products, all of whose
-        copies to global memory store shared memory: not only operands of the products are copied there. Of all kernels
-        that are walked to their end: a fragment that a copy or product reads is written somewhere in the kernel, and in
-        Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what copies and
-        products read of shared memory some role writes.
+        tensor (``make_tensor(sA.data() + size(sA), ...)``), is not judged. Of products that take a fragment
+        whole: copies fill all of its slices along K, if nothing else writes to it. Of kernels with products, all of
+        whose copies to global memory store shared memory: not only operands of the products are copied there. Of all
+        kernels that are walked to their end: a fragment that a copy or product reads is written somewhere in the
+        kernel, and in Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what
+        copies and products read of shared memory some role writes.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was
@@ -97,6 +98,17 @@ class ReadWithoutWrite(Replayed):
                     place,
                 ),
                 call,
+            )
+        for way, tensor, at, many in found.holes if found is not None else ():
+            yield self.finding(
+                way[-1],
+                f"this product takes all {many} slices along K of `{tensor.name}`, and no copy fills slice {at}: it is "
+                "multiplied with what the registers hold",
+                label=f"slice {at} of 0 .. {many - 1} is never filled",
+                help="copy all slices of the fragment: tXrA(_, _, k) for each k, or all of it",
+                related=[Related(tensor.span, "the fragment")],
+                enclosing=call.enclosing,
+                arch=call.arch,
             )
 
 

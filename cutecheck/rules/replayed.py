@@ -121,6 +121,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "too, and this tile was loaded before: when the kernel is run pass by pass, others never are, and what is "
         "computed lacks them", "loaded before, and others never are", "take the next tile in each pass", "",
     ),
+    "miscounted": (
+        "the tiles of `{name}` are loaded one after the other, and how many is decided by the extent of another mode, "
+        "along which no tiles are loaded: unless the two are equal, tiles are missing, or others do not exist",
+        "counted by another extent", "count the passes by the extent of the mode that is summed over", "",
+    ),
     "unpaired": (
         "`{name}` is multiplied with several slices of the other operand, all in one sum: in one sum each slice of A "
         "meets one of B", "the same slice again", "take the same slice of both operands in each step along K",

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
-from cutecheck.findings import Finding
+from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Var, var
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
@@ -15,6 +15,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import INDICES
+from cutecheck.rules.derive.map_extents import other_extent
 from cutecheck.rules.derive.tile_steps import of_another, other_step
 from cutecheck.rules.derive.vectors import leaves
 
@@ -39,7 +40,9 @@ class StrideOfWrongMode(Rule):
         mode has its own extent as its stride, where the extent of the contiguous mode is another run-time number. Of
         extents that are known: nor where elements then lie over each other. Nor does a tile whose start is as many
         times a stride from the matrix's as it has rows have another number, named as a stride, from row to row, where
-        another tensor of the kernel has that stride from row to row, or starts by this one.
+        another tensor of the kernel has that stride from row to row, or starts by this one. Nor does a kernel give the
+        coordinates of a TMA descriptor an extent of another of its tensors, where that which the descriptor is made of
+        has an extent of a third.
 
     Why
         A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
@@ -74,10 +77,27 @@ class StrideOfWrongMode(Rule):
     invalid = (_EXAMPLE % "m",)
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._of_map(event, context)
         for at, tensor in enumerate(event.operands if event.kind == "copy" else ()):
             if tensor.root_layout is not None:
                 yield from self._judge(event, tensor, tensor.root_layout, context, at == 1)
                 yield from self._of_tile(event, tensor, context)
+
+    def _of_map(self, event: Event, context: Context) -> Iterable[Finding]:
+        """Coordinates of TMA with the extents of another tensor than its descriptor's."""
+        found = other_extent(event, context)
+        if found is not None:
+            yield self.finding(
+                event.span,
+                f"the kernel takes `{found.tensor.name}` for a part of a tensor with `{found.here}` elements along a "
+                f"mode that has `{found.there}` in the tensor which the descriptor is made of: it is of another "
+                "tensor, or one of the two shapes is wrong",
+                label=f"`{found.here}` here, `{found.there}` there",
+                help="make the descriptor of the tensor that is copied, and give get_tma_tensor its shape",
+                related=[Related(found.tensor.span, "these coordinates")],
+                enclosing=event.enclosing,
+                arch=event.arch,
+            )
 
     def _of_tile(self, event: Event, tensor: TensorFact, context: Context) -> Iterable[Finding]:
         """Tiles that are as many strides of one matrix apart as they have rows, and rows by that of another one."""

@@ -46,7 +46,8 @@ class WgmmaNotWaited(Replayed):
         waits for all groups; a loop that multiplies what a pipeline brings, and releases its stages, waits; and the
         stage that a WGMMA reads is given back, in the same pass, after a wait for its group. Where a kernel can be run
         thread by thread: accumulators are used when their group has been waited for; a ``warpgroup_arrive`` comes
-        between what the thread itself does with registers and the WGMMA that has them as accumulators or as A;
+        between what the thread itself does with registers and the WGMMA that has them as accumulators or as A (also
+        where all threads go one way);
         registers of A are filled anew when the group that reads them has been waited for; and
         what threads store to shared memory for a WGMMA or UMMA is fenced before (``fence_view_async_shared``,
         ``fence_proxy``), in C++ also where all threads go one way. Of what they copy by ``cp.async`` that is not said.

@@ -10,6 +10,7 @@ from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.leftovers import leftovers_of
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive.dropped import goes_on
 from cutecheck.rules.derive.room import takes_no_more
 from cutecheck.rules.derive.stored_over import stored_over
 from cutecheck.rules.derive.stored_twice import stored_twice
@@ -30,7 +31,8 @@ class WriteWithoutRead(Rule):
         that load from global memory, whose parameters are numbers, layouts, tensors and pointers, and which show
         nothing: something in them may store to global memory, where they make tensors of what may be written. Of
         accumulators that copies alone read, these read all that products are summed up in, or as much as there is room
-        for where they are stored. A loop that stores other
+        for where they are stored; and no loop that goes through tiles sets them anew in each pass, and reads them only
+        behind its end. A loop that stores other
         elements of a product in each pass does not store them to one place of global memory, over each other. Nor are
         two tensors copied to the same elements, one after the other, with nothing that reads them in between.
 
@@ -130,6 +132,18 @@ class WriteWithoutRead(Rule):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        for way, tensor, loop in found.dropped if found is not None else ():
+            if goes_on(loop, call, context):
+                yield self.finding(
+                    way[-1] if not _LIBRARY.search(way[-1].path) else way[0],
+                    f"each pass of the loop sets `{tensor.name}` anew and adds products to it, and nothing in the loop "
+                    "reads it: what is summed up in all passes but the last is lost",
+                    label="in each pass",
+                    help="clear the accumulators before the loop",
+                    related=[Related(loop.span, "the loop")],
+                    enclosing=call.enclosing,
+                    arch=call.arch,
+                )
         if found is not None and found.idle and not found.left and found.kernel not in _stores(context):
             span, name = found.idle[0]
             yield self.finding(

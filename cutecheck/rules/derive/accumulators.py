@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from cutecheck.facts import Span
 from cutecheck.facts.replayed import COMPUTED, Place, Step
 from cutecheck.rules.derive.faults import Kind
 
@@ -47,7 +48,7 @@ class Accumulators:
             known = self.set if self.trusts else {p.buffer for p in step.places}
             yield from (("unwritten", step, p, None) for p in step.places if p.buffer not in known)
             return
-        self._touches(step)
+        self.touches(step)
         if step.kind == "gemm":
             yield from self._product(step)
         elif step.function == "warpgroup_commit_batch":
@@ -80,7 +81,7 @@ class Accumulators:
                 yield from self._used(step, step.places)
             self._renewed(step.places)
 
-    def _touches(self, step: Step) -> None:
+    def touches(self, step: Step) -> None:
         """A fence, or a step of the thread's own that has registers: a loop that is not run has all it names."""
         if step.function == "warpgroup_arrive":
             self.orders = True
@@ -88,7 +89,7 @@ class Accumulators:
         elif step.kind not in ("gemm", "made", "barrier", "named", "load", "drain", "call"):
             self.touched.update({(p.buffer, p.offset): step for p in step.places if p.space == "rmem" and p.buffer})
 
-    def _unordered(self, step: Step, places: list[Place]) -> Iterator[_Wrong]:
+    def out_of_order(self, step: Step, places: list[Place]) -> Iterator[_Wrong]:
         """Registers of a WGMMA that the thread has used since the last fence."""
         for place in places:
             at = place.buffer, place.offset  # another slice may be filled for a product that is yet to be ordered
@@ -130,7 +131,7 @@ class Accumulators:
         *_, a, _, c = step.places
         at = step.places[0] if len(step.places) == 4 else c
         if step.asynchronous and step.function == "wgmma":
-            yield from self._unordered(step, [a, at])
+            yield from self.out_of_order(step, [a, at])
             if a.space == "rmem" and a.buffer:
                 self.read[a.buffer, a.offset] = step
         yield from self._used(step, [a] if a.space == "rmem" else [])
@@ -172,3 +173,18 @@ class Accumulators:
             self.set.add(place.buffer)
             for key in [k for k in self.sums if k[0] == place.buffer]:
                 del self.sums[key]
+
+
+def unordered(steps: tuple[Step, ...]) -> Iterator[_Wrong]:
+    """WGMMAs of a run by one path that use registers which the thread has used since the last fence, once a place."""
+    made = Accumulators(stored=True)
+    told: set[Span] = set()
+    for step in steps:
+        if step.kind == "gemm" and step.asynchronous and step.function == "wgmma" and not step.maybe:
+            a, at = step.places[-3], step.places[0] if len(step.places) == 4 else step.places[-1]
+            for wrong in made.out_of_order(step, [a, at]):
+                if step.span not in told:
+                    told.add(step.span)
+                    yield wrong
+        else:
+            made.touches(step)

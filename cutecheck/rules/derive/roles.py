@@ -28,7 +28,7 @@ from cutecheck.rules.derive.role_workers import (
     only_tells,
     reads_shared,
 )
-from cutecheck.rules.derive.tma_walks import never_filled, not_walked
+from cutecheck.rules.derive.tma_walks import never_filled, not_counted, not_walked
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
 _WARP = 32
@@ -66,7 +66,7 @@ class _Run(Block):
                         counted = self.sure and self.counted and not self._others_come()
                         own = [load for load in self.loads if load[0][0] not in self.open]
                         late = under_way(own, self.workers) if counted else None
-                        self.faults += [f for f in (not_walked(threads), late) if f is not None]
+                        self.faults += [f for f in (not_walked(threads), not_counted(threads), late) if f is not None]
                 self._never_opens()
                 return self.faults
 

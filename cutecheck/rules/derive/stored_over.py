@@ -27,7 +27,8 @@ class StoredOver:
 
 
 def stored_over(event: Event, context: Context) -> StoredOver | None:
-    """What each pass of a loop stores to where the pass before it stored other elements of a product."""
+    """What each pass of a loop stores to where the pass before it stored other elements, of a product or of a tensor in
+    shared memory or registers."""
     if event.kind != "copy" or not event.loops or len(event.operands) < 2 or not event.kernel or event.reason:
         return None
     target, atom = event.operands[1], atom_of_event(event)
@@ -44,7 +45,7 @@ def stored_over(event: Event, context: Context) -> StoredOver | None:
         within = [e for e in mine if e.kind == "copy" and len(e.operands) > 1 and loop in e.loops]
         if any(target.buffer and t.buffer == target.buffer for e in within for t in e.operands[:-1]):
             continue
-        for source, by in _sources(event, within, sums):
+        for source, by in (*_itself(event), *_sources(event, within, sums)):
             if by.get(loop) is not None and not _moves(there, loop, by[loop], event):
                 return StoredOver(loop, by[loop].partition("#")[0], source)
     return None
@@ -71,6 +72,14 @@ def _sources(event: Event, copies: list[Event], sums: set[str | None]) -> Iterat
             if copy.operands[1].buffer == tensor.buffer and tensor.buffer and copy.event_id not in seen:
                 seen.add(copy.event_id)
                 todo.append((copy, copy.operands[0]))
+
+
+def _itself(event: Event) -> Iterator[tuple[TensorFact, dict[Loop, str]]]:
+    """What is stored, and the variables of the loops around that it is sliced by."""
+    source = event.operands[0]
+    found = variables(source) if source.space in ("smem", "rmem") else None
+    if found is not None and source.buffer:
+        yield source, loops_of(found, event)
 
 
 def variables(tensor: TensorFact) -> set[Var] | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise, permutations
 
 from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
@@ -52,6 +52,48 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
                     again = _again(mine)
                     return Fault("unwalked", again, again.places[0])
     return None
+
+
+def not_counted(threads: tuple[Thread, ...]) -> Fault | None:
+    """A mode whose tiles are loaded one after the other, in as many passes as its extent decides, all but the first or
+    the last; or in as many as the extent of another mode does, along which no tiles are loaded."""
+    loads: dict[tuple[str, tuple[int, int]], list[tuple[Thread, Step, tuple[Along, ...] | None]]] = defaultdict(list)
+    for thread in threads:
+        for step in (s for s in thread.steps if s.kind == "load"):
+            walk = step.places[0].walk if thread.complete and not step.maybe else None
+            loads[step.places[1].buffer, step.places[1].root].append((thread, step, walk))
+    known = {key: [w for *_, w in found if w is not None] for key, found in loads.items()}
+    going = {w[m].extent for walks in known.values() if walks for w in walks[:1] for m in _going(walks)}
+    for key, found in loads.items():
+        decided = {t.decided for t, *_ in found}
+        walks = known[key]
+        names = next(iter(decided)) if len(decided) == 1 else None
+        modes = _going(walks) if len(walks) == len(found) else []
+        if names is None or len(names) != 1 or len(modes) != 1:
+            continue
+        along, last = walks[0][modes[0]], found[-1][1]
+        tiles = -(-along.many // along.span)
+        starts = {w[modes[0]].start for w in walks}
+        left = sorted(set(range(0, tiles * along.span, along.span)) - starts)
+        if along.extent == names[0] and tiles > _FEW and left in ([0], [(tiles - 1) * along.span]):
+            return Fault("missed", last, replace(last.places[0], past=(left[0] // along.span, tiles)))
+        others = {a.extent for m, a in enumerate(walks[0]) if m != modes[0]}
+        if along.extent and names[0] in others - going - {along.extent} and len(starts) >= _FEW:
+            return Fault("miscounted", last, last.places[0])
+    return None
+
+
+def _going(walks: list[tuple[Along, ...]]) -> list[int]:
+    """The modes along which loads go, by whole tiles; all of them where that is not known."""
+    if not walks or any(_shape(w) != _shape(walks[0]) for w in walks):
+        return []
+    every = range(len(walks[0]))
+    going = [m for m in every if len({w[m].start for w in walks}) > 1]
+    starts = [w[m].start for w in walks for m in going]
+    whole = all(isinstance(n, int) for n in starts) and all(
+        isinstance(w[m].start, int) and int(w[m].start) % w[m].span == 0 for w in walks for m in going
+    )
+    return going if whole else list(every)
 
 
 def _part(target: Place, parts: dict[str, tuple[tuple[int, int], list[int]]]) -> int:

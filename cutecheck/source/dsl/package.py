@@ -189,6 +189,7 @@ def _filled(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     if isinstance(args[0], TensorVal):
         m.recorder.sets(args[0])
         m.recorder.filled(args[0], span)
+        m.recorder.empties(args[0], span)
     replays.written(m, args[0], span)
     return None
 

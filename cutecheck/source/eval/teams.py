@@ -90,7 +90,7 @@ class Team:
 
     def replay(self, m: Machine) -> Replay:
         threads = tuple(
-            Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0))
+            Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0), _decided(f))
             for f, complete in zip(self.found, self.ended, strict=True)
         )
         seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0
@@ -116,6 +116,11 @@ class Team:
         stored = {b for f in self.found for b in f.memory.stored}
         read = {b for f in self.found for b in f.memory.read}
         return not stored & read and agree(f.rounds for f in self.found if any(_is_step(s) for s in f.steps))
+
+
+def _decided(run: Replaying) -> tuple[str, ...] | None:
+    names = {n.partition("#")[0] for n in run.slices.decided}
+    return None if run.slices.of_blocks else tuple(sorted(names))
 
 
 def _waits(run: Replaying) -> bool:

@@ -18,7 +18,8 @@ __global__ void __launch_bounds__(128) through(float const* in, float* out, int 
   __shared__ float smem[2 * 32 * 33];
   auto tiles = make_layout(make_shape(_32{}, _32{}, n), make_stride(_32{}, _1{}, _1024{}));
   Tensor g = make_tensor(make_gmem_ptr(in), tiles);
-  Tensor o = make_tensor(make_gmem_ptr(out), tiles);
+  auto twice = make_layout(make_shape(_32{}, _32{}, _2{}, n), make_stride(_32{}, _1{}, _1024{}, _2048{}));
+  Tensor o = make_tensor(make_gmem_ptr(out), twice);
   Tensor s = make_tensor(make_smem_ptr(smem), Tile{});
   Tensor c = make_tensor(make_smem_ptr(smem), Layout<Shape<_32, _32, _2>, Stride<_1, Int<33>, Int<1056>>>{});
   auto w = Rows{}.get_slice(threadIdx.x);
@@ -31,7 +32,7 @@ __global__ void __launch_bounds__(128) through(float const* in, float* out, int 
     __syncthreads(); // read
     for (int j = 0; j < 2; ++j) copy(Columns{}, mine, r.partition_D(c)(_, _, _, j));
     __syncthreads(); // results
-    for (int j = 0; j < 2; ++j) copy(Rows{}, w.partition_S(c)(_, _, _, j), w.partition_D(o(_, _, i)));
+    for (int j = 0; j < 2; ++j) copy(Rows{}, w.partition_S(c)(_, _, _, j), w.partition_D(o(_, _, j, i)));
     __syncthreads(); // stored
   }
 }

@@ -115,9 +115,10 @@ def _no_effect(c: Call) -> Value:
     if c.name == "memset" and replay is not None:
         for held in pointers(c.args):
             replay.touched(held.buffer, held.space)
-    if c.name in ("axpby", "memset") or "print" in c.name:
-        shown = [a for a in c.args if not isinstance(a, TensorVal) or a.space != "tmem"]  # of that, where it lies
-        c.m.recorder.takes(c.args[:-1] if c.name == "axpby" else shown)
+    if c.name == "axpby":
+        c.m.recorder.totals(c.args[:-1], c.span)
+    elif c.name == "memset" or "print" in c.name:
+        c.m.recorder.takes(a for a in c.args if not isinstance(a, TensorVal) or a.space != "tmem")  # where it lies
     return NOTHING
 
 

@@ -318,6 +318,8 @@ class EventRecorder(InstructionRecorder):
         for t in tensors:
             self.sets(t)
             self.filled(t, c.span)
+            if c.name in ("clear", "fill"):
+                self.empties(t, c.span)
         replay = self.acts()
         if replay is not None and self.frame is not None:
             replay.overwritten(c.name, c.span, self.frame.symbol, [self.tensor_fact(t, c.span) for t in tensors])

@@ -15,6 +15,7 @@ from cutecheck.source.eval.mentions import used_otherwise
 from cutecheck.source.eval.outputs import elsewhere, quiet
 from cutecheck.source.eval.record.portions import elements, first
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
+from cutecheck.source.eval.record.unfilled import Filled, unfilled
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.outputs import Outputs
@@ -62,6 +63,11 @@ class Reads:
     ``sums``: what products are summed up in, of registers and tensor memory, by buffer; ``parts``: what copies and
     products read of each buffer; ``whole``: those that are read as values. ``blocks``: indices of its block that the
     kernel asks for.
+    ``totals``: registers that ``axpby`` adds to what is stored. ``loops``: those around what reads each buffer;
+    ``added``: around the products that are summed up in each; ``emptied``: where each pass of a loop
+    sets all of it.
+    ``filled``: what copies fill of each buffer of registers; ``operands``: the last product that takes each as A or B;
+    ``otherwise``: those that are written by other means.
     ``entered``: the functions that were walked, by identity. ``refilled`` and ``reread``: buffers of shared memory that
     are copied to, and read, in loops.
     """
@@ -93,6 +99,13 @@ class Reads:
     parts: dict[str, list[Part]] = field(default_factory=dict)
     whole: set[str] = field(default_factory=set)
     blocks: set[str] = field(default_factory=set)
+    totals: set[str] = field(default_factory=set)
+    loops: dict[str, set[Loop]] = field(default_factory=dict)
+    added: dict[str, set[Loop]] = field(default_factory=dict)
+    emptied: list[tuple[Way, TensorFact, Loop]] = field(default_factory=list)
+    filled: dict[str, list[Filled]] = field(default_factory=dict)
+    operands: dict[str, Part] = field(default_factory=dict)
+    otherwise: set[str] = field(default_factory=set)
 
     def happened(self, event: Event, recorder: BufferRecorder) -> None:
         """A copy or product."""
@@ -119,6 +132,12 @@ class Reads:
                 if may_overlap(use.place, store.place, recorder.is_dynamic):
                     del self.written[at]
                     self.seen.add(at)
+        threads = None if event.threads is None else known_value(event.threads)
+        for tensor in inputs[:2] if event.kind == "gemm" else ():
+            if tensor.space == "rmem":
+                self.operands[tensor.buffer or ""] = way, tensor, threads
+        if target.space == "rmem" and event.kind == "copy":
+            self.filled.setdefault(target.buffer or "", []).append((target, threads))
         if target.space == "rmem":
             self.given.add(target.buffer or "")
             self.last[target.buffer or ""] = way, target
@@ -137,7 +156,9 @@ class Reads:
         threads = None if event.threads is None else known_value(event.threads)
         if event.kind == "gemm" and target.space in ("rmem", "tmem"):
             self.sums.setdefault(target.buffer or "", []).append((way, target, threads))
+            self.added.setdefault(target.buffer or "", set()).update(event.loops)
         for tensor in inputs:
+            self.loops.setdefault(tensor.buffer or "", set()).update(event.loops)
             if tensor.space in ("rmem", "tmem"):
                 self.parts.setdefault(tensor.buffer or "", []).append((way, tensor, threads))
 
@@ -157,9 +178,10 @@ class Reads:
             if have and want and want - have:
                 yield read[-1][0], read[-1][1], len(want & have), len(want)
 
-    def valued(self, tensor: TensorFact, way: Way, perhaps: bool) -> None:
+    def valued(self, tensor: TensorFact, way: Way, perhaps: bool, loops: tuple[Loop, ...]) -> None:
         """A tensor is read as a value; ``perhaps``: under a condition of the device."""
         buffer = tensor.buffer or ""
+        self.loops.setdefault(buffer, set()).update(loops)
         self.whole.add(buffer)
         if tensor.space != "rmem":
             self.taken.add(buffer)
@@ -175,6 +197,31 @@ class Reads:
         self.used.setdefault(tensor.buffer or "", (way, tensor))
         self.computed.update(spans)
 
+    def holes(self) -> Iterator[tuple[Way, TensorFact, int, int]]:
+        """Operands in registers that a product takes whole, and slices of which along K no copy fills: one of them."""
+        for buffer, (way, tensor, threads) in self.operands.items():
+            known = buffer in self.filled and buffer not in self.otherwise and buffer not in self.sums
+            if known and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer):
+                left = unfilled(tensor, threads, self.filled[buffer])
+                if left is not None:
+                    yield way, tensor, left[0][0], left[1]
+
+    def totalled(self, tensor: TensorFact, way: Way, loops: tuple[Loop, ...]) -> None:
+        """All of a tensor in registers is read, and nothing else is done with it."""
+        buffer = tensor.buffer or ""
+        self.totals.add(buffer)
+        self.whole.add(buffer)
+        self.used.setdefault(buffer, (way, tensor))
+        self.loops.setdefault(buffer, set()).update(loops)
+
+    def dropped(self) -> Iterator[tuple[Way, TensorFact, Loop]]:
+        """Sums that each pass of a loop sets anew, and adds products to, and that nothing in the loop reads."""
+        for way, tensor, loop in self.emptied:
+            buffer = tensor.buffer or ""
+            inside = loop in self.added.get(buffer, ()) and loop not in self.loops.get(buffer, ())
+            if inside and buffer in self.used and buffer.startswith(_FRAGMENT) and not self._is_taken(buffer):
+                yield way, tensor, loop
+
     def leftovers(self, is_dynamic: Callable[[str], bool]) -> Leftovers:
         """What nothing reads of what was copied or computed last, and what is read that nothing writes; nothing where
         that cannot be told."""
@@ -189,8 +236,12 @@ class Reads:
         blocks = (
             () if self.unsure or not self.stores or elsewhere(self.entered.values()) else tuple(sorted(self.blocks))
         )
-        taken = tuple(sorted(self.taken))
-        return Leftovers(left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken)
+        taken = tuple(sorted(self.taken | self.totals))
+        dropped = () if self.unsure else tuple(self.dropped())
+        holes = () if self.unsure else tuple(self.holes())
+        return Leftovers(
+            left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped, holes=holes
+        )
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.

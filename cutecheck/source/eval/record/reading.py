@@ -17,6 +17,7 @@ from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.state import RecorderState
 from cutecheck.source.eval.values import Closure, Pointer, TensorVal, Value
 
+_EMPTIED = re.compile(r"^[\w:\s]*\b(?:clear|fill)\(|[,)].*$|\.fill\(.*$")  # around the name of a tensor that is set
 _STORE = re.compile(r"\.store\(|\[| = ")  # behind the name of a tensor that is stored to
 
 
@@ -77,10 +78,31 @@ class ReadingRecorder(RecorderState):
             reads = self.reads.setdefault(self.frame.kernel, Reads())
             tensor = self.tensor_fact(t, span)
             tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
-            reads.valued(tensor, self.way(span), any(not g.host for g in self._guards))
+            reads.valued(tensor, self.way(span), any(not g.host for g in self._guards), self._loops)
             replay = self.acts()
             if replay is not None:
                 replay.valued(tensor, span, self.frame.symbol)
+
+    def totals(self, values: Iterable[Value], span: Span) -> None:
+        """What ``axpby`` reads: of tensors in registers all elements, and nothing else is done with them."""
+        others = []
+        for value in values:
+            own = isinstance(value, TensorVal) and value.space == "rmem" and value.pointer is not None
+            if own and isinstance(value, TensorVal) and self.frame is not None and self.frame.kernel:
+                reads = self.reads.setdefault(self.frame.kernel, Reads())
+                reads.totalled(self.tensor_fact(value, span), self.way(span), self._loops)
+            else:
+                others.append(value)
+        self.takes(others)
+
+    def empties(self, t: TensorVal, span: Span) -> None:
+        """All of a tensor in registers is set to one value, in each pass of a loop."""
+        if self._events_off or self.frame is None or not self.frame.kernel or not self._loops or t.space != "rmem":
+            return
+        if len(self._guards) <= self._before:
+            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            name = t.name or _EMPTIED.sub("", self.text(span))
+            reads.emptied.append((self.way(span), replace(self.tensor_fact(t, span), name=name), self._loops[-1]))
 
     def asks_block(self, index: str) -> None:
         """The kernel asks for an index of its block."""
@@ -93,19 +115,21 @@ class ReadingRecorder(RecorderState):
         own = ((s, s.places[0].buffer) for s in steps)
         return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
 
-    def sets(self, t: TensorVal, span: Span | None = None) -> None:
-        """Something is written to a tensor, by this statement, if it is one."""
+    def sets(self, t: TensorVal, span: Span | None = None, foreseen: bool = False) -> None:
+        """Something is written to a tensor, by this statement, if it is one; ``foreseen``: by a copy or product."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
             reads = self.reads.setdefault(self.frame.kernel, Reads())
             if span not in reads.computed:
                 reads.given.add(t.pointer.buffer)
+            if not foreseen:
+                reads.otherwise.add(t.pointer.buffer)
             reads.computes = reads.computes or t.space == "gmem"
             reads.stores = reads.stores or t.space not in ("rmem", "smem", "tmem")
 
     def foreseen(self, target: Value) -> None:
         """A copy or product of a loop whose changes are looked for: what it writes is written before what follows."""
         if isinstance(target, TensorVal) and target.pointer is not None:
-            self.sets(target)
+            self.sets(target, foreseen=True)
         elif self.frame is not None and self.frame.kernel:
             self.reads.setdefault(self.frame.kernel, Reads()).blurred = True
 
@@ -132,10 +156,11 @@ class ReadingRecorder(RecorderState):
         """
         if kernel not in self.reads:
             return
-        idle = self.reads[kernel].idle(given, self.buffers)
+        idle = () if self.open else self.reads[kernel].idle(given, self.buffers)
         found = replace(
-            self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=span, numbers=tuple(sorted(numbers))
-        )
+            self.reads[kernel].leftovers(self.is_dynamic), idle=idle, kernel=None if self.open else span,
+            numbers=tuple(sorted(numbers)),
+        )  # fmt: skip
         places = [at for way in (*(w for w, _ in (*found.left, *found.unset)), *found.read) for at in reversed(way)]
         at = next((p for p in places if not is_cute_header(p.path)), span)  # a file that may be reported
         self.calls["leftovers", kernel, span] = CallFact(

@@ -107,6 +107,7 @@ class RecorderState(Describing):
         self.making = 0  # how many objects of watched classes are being made, one a part of the other
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
+        self._before = 0  # how many conditions are around the innermost of them
         self._guards: list[Guard] = []
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
         self.ranks: dict[Expr, Value] = {}  # of addresses in other blocks of the cluster: in which one, as said last
@@ -285,11 +286,13 @@ class RecorderState(Describing):
         self, span: Span, trips: int | None = None, whole: bool = False, step: int = 0, item: str = ""
     ) -> Iterator[None]:
         """Inside a loop that is walked once, as :class:`Loop` says; ``trips``: how often its body runs at most."""
-        saved, self._loops = self._loops, (*self._loops, Loop(span, trips, self.clock, whole, step, item))
+        saved = self._loops, self._before
+        self._loops = (*self._loops, Loop(span, trips, self.clock, whole, step, item))
+        self._before = len(self._guards)
         try:
             yield
         finally:
-            self._loops = saved
+            self._loops, self._before = saved
 
     @contextmanager
     def on_device(self) -> Iterator[None]:
