@@ -96,14 +96,20 @@ class BlockTooLarge(Rule):
         }
         """,
         _OF_SECOND % "threadIdx.x",
+        (_OF_SECOND % "threadIdx.x").replace("copy(Load{}, ", "copy("),
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         atom = atom_of(event.tiled)
         needed = threads_of(event.tiled) or _of_parts(event)
-        if event.kind != "copy" or atom is None or needed is None or event.threads is None:
-            return
-        if not open_limits(event, context) or "_TMA_" in atom.op or "BULK" in atom.op:
+        if (
+            event.kind != "copy"
+            or needed is None
+            or event.threads is None
+            or (atom is None and event.tiled is not None)
+        ):
+            return  # of a plain copy its operands say it
+        if not open_limits(event, context) or (atom is not None and ("_TMA_" in atom.op or "BULK" in atom.op)):
             return
         have, want = known_value(event.threads), known_value(needed)
         if have is None or want is None or have <= want or have > LARGEST_BLOCK:
@@ -143,7 +149,7 @@ class BlockTooLarge(Rule):
 
 
 def _of_parts(event: Event) -> Int | None:
-    """Threads of the tiled copy that an atom's operands are parts by: ``cute.copy(atom, ...)`` of the Python DSL."""
+    """Threads of the tiled copy that operands are parts by: ``cute.copy(atom, ...)`` of Python, a plain copy."""
     found = {threads_of(t.source) for t in event.operands[:2] if isinstance(t.source, TiledCopy)}
     return next(iter(found)) if len(found) == 1 else None
 
