@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from cutecheck.facts import Event, TensorFact
 from cutecheck.findings import Finding, Related
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.bare import bare
-from cutecheck.rules.derive.coordinates import block_modes, guarded
+from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.overhang import overhang
 from cutecheck.rules.derive.rounding import stored_whole
@@ -173,7 +175,7 @@ class TilePastEnd(Replayed):
         root = tensor.root_layout
         if tensor.space != "gmem" or len(launches) != 1 or not isinstance(root, Layout):
             return None
-        for mode, walk in enumerate(walks(tensor) or ()):
+        for mode, walk in enumerate(walks(_from_its_start(tensor)) or ()):
             by = alone(walk)
             extent = root.shape[mode] if isinstance(root.shape, tuple) else None
             if by is None or not isinstance(extent, (int, Dyn)) or "xyz".index(by[0][-1]) >= len(launches[0].grid):
@@ -192,6 +194,24 @@ class TilePastEnd(Replayed):
                 arch=event.arch,
             )
         return None
+
+
+def _from_its_start(tensor: TensorFact) -> TensorFact:
+    """Without what the offset has in common with the start of the whole tensor, of numbers that are read: of an expert,
+    say."""
+    start, bits = tensor.root_start_bits, tensor.root_bits
+    if start is None or not bits or not isinstance(tensor.offset, (int, Dyn)):
+        return tensor
+    offset = as_expr(tensor.offset)
+    common = [
+        (monomial, factor)
+        for monomial, factor in offset.terms
+        if (monomial, factor * int(bits)) in as_expr(start).terms
+        and monomial
+        and not any(v.name.startswith(INDICES) for v in Expr(((monomial, factor),)).variables())
+    ]
+    rest = Expr(tuple(t for t in offset.terms if t not in common))
+    return replace(tensor, offset=Dyn(rest)) if common else tensor
 
 
 def _begins_by(index: str, tensor: TensorFact) -> bool:

@@ -19,12 +19,14 @@ from cutecheck.rules.derive.role_workers import (
     Worker,
     arrives_at,
     is_unseen,
+    meets_all,
     only_tells,
     reads_shared,
 )
 
 _WARP = 32
 _WARPGROUP = 128
+_OF_BLOCK = "0"  # the named barrier that is the block's own
 
 
 class Block:
@@ -148,7 +150,7 @@ class Block:
             return  # a pipeline of which not all steps are seen
         if waits and self._count():
             return
-        for step in steps if self.sure and (waits or all(s.kind == "named" for s in steps)) else ():
+        for step in steps if self.sure and (waits or self._held_by_block(steps)) else ():
             if step.kind == "named" and (not waits or nobody_comes(step, here)):
                 self._note("shut", step, step.places[0], None, self.named[step.places[0].buffer].came)
                 return
@@ -169,6 +171,14 @@ class Block:
             step = next((s for s in stuck if not any(arrives_later(w, gate_of(s)) for w in here)), stuck[0])
             other = next((s for s in steps if s.kind == "barrier" and gate_of(s) != gate_of(step)), None)
             self._note("stuck", step, step.places[0], other, 0)
+
+    def _held_by_block(self, steps: list[Step]) -> bool:
+        """Each waits at a named barrier, or at one of the block that those do not come to."""
+        elsewhere = [s for s in steps if s.kind != "named"]
+        if not elsewhere:
+            return True
+        named = {s.places[0].buffer.rpartition(" ")[2] for s in steps if s.kind == "named"}
+        return _OF_BLOCK not in named and all(map(meets_all, elsewhere)) and not self._others_come()
 
     def _of_pipeline(self, at: Barrier) -> bool:
         """A barrier of a pipeline of which it is not known how many arrive there."""

@@ -12,7 +12,7 @@ from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.replay import Replaying
-from cutecheck.source.eval.record.rounds import Numbers
+from cutecheck.source.eval.record.rounds import MEMORY, Numbers
 from cutecheck.source.eval.record.running import ReplayOver, members
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
@@ -88,9 +88,13 @@ def others(*runs: Replaying) -> list[Numbers]:
     """Numbers at which a block may have work that had none in these runs, the likeliest first.
 
     A block may be told by memory what its part of the work is: from which item to which, and where it begins in it.
-    Then the first item is 0, and all else that the object says is few.
+    Then the first item is 0, and all else that the object, or the numbers beside it, say is few.
     """
-    every = sorted({name for r in runs for name in r.made_by_host}, key=lambda n: ("." not in n, n))
+    asked = {name for r in runs for name in r.made_by_host}
+    every = sorted((n for n in asked if not n.startswith(MEMORY)), key=lambda n: ("." not in n, n))
+    told = sorted(asked.difference(every))[:_MOST_WITHOUT]
     names = every[:_MOST_WITHOUT]
     parts = [{members(n): _FEW_ITEMS, n: 0} for n in names if "." in n]
-    return [*parts, *([dict.fromkeys(every, 1)] if every else []), *({n: 0} for n in names)]
+    of_object = {n: {members(n): _FEW_ITEMS} for n in told if "]." in n}
+    beside = [{n.partition("[")[0]: _FEW_ITEMS, **of_object.get(n, {}), n: 0} for n in told]
+    return [*parts, *beside, *([dict.fromkeys(every, 1)] if every else []), *({n: 0} for n in names)]

@@ -14,12 +14,12 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import several_tiles, undivided
+from cutecheck.source.eval.record.numbers import more_passes, several_tiles, undivided
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
-from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team
+from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team, waits
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
 
@@ -160,13 +160,9 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         if other.busy():
             start, team = replace(start, numbers=numbers), other
             break
-    for numbers in team.farther:
-        more = Team(block, numbers)
-        if len(more.run(m, start, team.found[-1].thread or 0).steps) > len(team.found[-1].steps):
-            run_team(m, start, more)
-            if all(more.ended) and more.all_roles and more.agrees and more.busy() and not undivided(more.found):
-                return more.replay(m), more.cost + team.cost
-        team.cost += more.cost
+    farther = _longer(m, start, team, team.found[-1], team.farther) if team.farther else None
+    if farther is not None:
+        return farther.replay(m), farther.cost + team.cost
     if team.farther:
         team = Team(block, cost=team.cost)
         tried = run_team(m, start, team) or []
@@ -175,7 +171,11 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         few = Team(block, dict.fromkeys(divided, _SHARES))
         run_team(m, start, few)
         if all(few.ended) and few.all_roles and few.agrees:
-            return few.replay(m), few.cost + team.cost
+            # what divides may be no number of blocks but of heads, and a pass or two is all there is at it
+            waiting = next((f for f in few.found if waits(f)), None)
+            farther = _longer(m, start, few, waiting, more_passes(waiting)) if waiting is not None else None
+            team.cost += few.cost
+            return (few.replay(m), team.cost) if farther is None else (farther.replay(m), farther.cost + team.cost)
         team.cost += few.cost
     several, cost = _tiles(m, start, team, tried[:_MOST_TRIED] if start.by_source else tried)
     if several is not None:
@@ -192,6 +192,20 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
         team = Team(block, remembers=False)
         run_team(m, start, team)
     return team.replay(m), cost + team.cost
+
+
+def _longer(m: Machine, start: Start, team: Team, run: Replaying, tried: list[Numbers]) -> Team | None:
+    """The runs at some of these numbers, at which a thread has more steps than in this run; None where not all is
+    known then. What the others cost is the team's."""
+    for numbers in tried:
+        more = Team(team.block, team.numbers | numbers)
+        if len(more.run(m, start, run.thread or 0).steps) > len(run.steps):
+            run_team(m, start, more)
+            apart = undivided(more.found).keys() - team.numbers.keys()
+            if all(more.ended) and more.all_roles and more.agrees and more.busy() and not apart:
+                return more
+        team.cost += more.cost
+    return None
 
 
 def _shorter(m: Machine, start: Start, long: Team) -> tuple[Start, Team, list[Numbers]]:

@@ -123,7 +123,8 @@ def _decided(run: Replaying) -> tuple[str, ...] | None:
     return None if run.slices.of_blocks else tuple(sorted(names))
 
 
-def _waits(run: Replaying) -> bool:
+def waits(run: Replaying) -> bool:
+    """Whether a thread waits for barriers in memory."""
     return any((s.kind, s.function) == ("barrier", "wait") for s in run.steps)
 
 
@@ -160,7 +161,7 @@ def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[N
         tried = several_tiles(running) if asks else []
         if tried:
             return tried
-        if asks and team.ended[-1] and _waits(running):
+        if asks and team.ended[-1] and waits(running):
             again = round_again(running)
             shared = shares(running.rounds.loops.values())  # of work that blocks share there are other numbers
             team.farther = [again] if again else [] if shared else more_passes(running)

@@ -159,3 +159,29 @@ def test_registers_of_python_that_nothing_sets(tmp_path: Path, use: str) -> None
 )
 def test_registers_of_python_that_need_not_be(tmp_path: Path, use: str) -> None:
     assert dsl_codes(tmp_path, "pass", use) == []
+
+
+UNBOUND = """
+template <class T0, class T1> __device__ void rescale(T0& o, T1& s) {
+  for (int i = 0; i < size<0>(s); ++i) o(i) *= s(i);
+}
+template <class Traits, class Storage> __global__ void __launch_bounds__(128) kernel(float* out) {
+  extern __shared__ char memory[];
+  auto& storage = *reinterpret_cast<Storage*>(memory);
+  Tensor sScale = make_tensor(make_smem_ptr(storage.scale.data()), typename Traits::SmemLayoutRow{});
+  Tensor acc = make_tensor<float>(Shape<_2>{}), factor = make_tensor<float>(Shape<_2>{});
+  clear(acc);
+  %s
+  rescale(acc, factor);
+  copy(acc, make_tensor(make_gmem_ptr(out + threadIdx.x * 2), Shape<_2>{}));
+}
+template <class Traits, class S> void run(float* out) { kernel<Traits, S><<<1, 128, sizeof(S)>>>(out); }
+"""
+
+
+@pytest.mark.parametrize("copied", [True, False])
+def test_registers_that_a_copy_of_what_is_not_bound_writes(tmp_path: Path, copied: bool) -> None:
+    writer = "copy(sScale(_, threadIdx.x), factor);" if copied else ""
+    assert codes(tmp_path, UNBOUND % writer, "CUT221") == (
+        [] if copied else ["CUT221 `s` is read, and nothing has written these registers before"]
+    )

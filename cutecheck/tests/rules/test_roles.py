@@ -84,6 +84,32 @@ def test_mistake(name: str, tmp_path: Path) -> None:
     assert codes or not found
 
 
+OF_HEADS = {  # heads of a group are rows of a block, and what the last of them sees says how many tiles there are
+    "half_t* out, int tiles)": "half_t* out, int rows, int keys, int group)",
+    "out, tiles);": "out, rows, keys, group);",
+    "Shape<_512, _64>{}": "make_shape(keys, _64{})",
+    "Layout<Shape<_512, _64>, Stride<_64, _1>>{}": "make_shape(keys, _64{}), make_stride(_64{}, _1{})",
+    "  auto cta = tma": """
+  int const last = (min((int(blockIdx.x) + 1) * 128, rows * group) - 1) / group;
+  int const tiles = min(ceil_div(keys, 128), ceil_div(last + 1 + keys - rows, 128));
+  auto cta = tma""",
+    "i < 2; ++i) {\n      Full::arrive": "i < 2 && i < tiles; ++i) {\n      Full::arrive",
+}
+
+
+@pytest.mark.parametrize("name", ["right", "phase_flips_late"])
+def test_tiles_that_a_quotient_of_heads_says(name: str, tmp_path: Path) -> None:
+    old, new, codes = MISTAKES[name]
+    text = KERNEL
+    for was, is_ in OF_HEADS.items():
+        assert was in text
+        text = text.replace(was, is_)
+    (tmp_path / "sum.cu").write_text(PREAMBLE + text.replace(old, new))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), ignore=("CUT1", "CUT4", "CUT217")))
+    assert not report.failures
+    assert {f.code for f in report.findings} == codes
+
+
 FILLS = "    for (int i = 0; i < 2; ++i) {\n      Full::arrive"
 BY_SWITCH = {
     "cases": "  switch (threadIdx.x) { default: break; case 128: return; case 0:\n",

@@ -125,3 +125,76 @@ def test_a_loop_that_memory_says_the_length_of(tile: str, codes: set[str], tmp_p
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2",), cache=False))
     assert not report.failures
     assert {f.code for f in report.findings} == codes
+
+
+OF_NUMBERS = {
+    "Part const* parts;": "int const* parts;",
+    "Part const mine = p.parts[blockIdx.x];": """int const* told = p.parts + blockIdx.x * 4;
+  Part const mine{__ldg(told), __ldg(told + 2), __ldg(told + 1), __ldg(told + 3)};""",
+}
+OF_VECTOR = {
+    "Part const* parts;": "int* parts;",
+    "Part const mine = p.parts[blockIdx.x];": """int4 const told = __ldg((int4*)(p.parts + blockIdx.x * 8));
+  Part const mine{told.x, told.z, told.y, told.w};""",
+}
+
+
+@pytest.mark.parametrize(
+    "told, stage, codes",
+    [(OF_VECTOR, "stage ^ 1", set()), (OF_VECTOR, "stage", {"CUT212"}), (OF_NUMBERS, "stage", {"CUT212"})],
+)
+def test_a_part_that_is_told_by_numbers(told: dict[str, str], stage: str, codes: set[str], tmp_path: Path) -> None:
+    text = PREAMBLE + "#include <cutlass/arch/barrier.h>\n" + KERNEL
+    for name, meaning in {**TEAMS, **told}.items():
+        assert name in text
+        text = text.replace(name, meaning)
+    (tmp_path / "total.cu").write_text(text.replace("s(_, _, stage ^ 1)", f"s(_, _, {stage})"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2",), cache=False))
+    assert not report.failures
+    assert {f.code for f in report.findings} == codes
+
+
+EXCHANGE = """
+using Values = Layout<Shape<Shape<_2, _2>, _128, _1, _8>>;
+__global__ void __launch_bounds__(256) exchange(float const* in, float* out) {
+  constexpr int tiles = 12;
+  __shared__ alignas(16) float memory[cosize_v<Values>];
+  int const thread = threadIdx.x % 128;
+  Tensor own = make_tensor(make_smem_ptr(memory), Values{})(_, thread, _, _);
+  Tensor g = make_tensor(make_gmem_ptr(in), make_shape(_32{}, _128{}, tiles));
+  Tensor o = make_tensor(make_gmem_ptr(out), make_shape(_32{}, _128{}, tiles));
+  for (int i = 0; i < tiles; ++i) {
+    Tensor r = make_tensor<float>(own.layout().shape());
+    if (threadIdx.x < 128) {
+      copy(g(_, thread, i), r);
+      copy(r, own);
+      cutlass::arch::NamedBarrier::arrive(256, 1);
+    } else {
+      cutlass::arch::NamedBarrier::sync(256, 1);
+      copy(own, r);
+      copy(r, o(_, thread, i));
+    }
+    LAST;
+  }
+}
+void run(float const* in, float* out) { exchange<<<1, 256>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize("last, codes", [("__syncthreads()", set()), ("", {"CUT212", "CUT217"})])
+def test_all_blocks_of_a_threads_values(last: str, codes: set[str], tmp_path: Path) -> None:
+    text = PREAMBLE + "#include <cutlass/arch/barrier.h>\n" + EXCHANGE.replace("LAST", last)
+    (tmp_path / "exchange.cu").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2",), cache=False))
+    assert not report.failures
+    assert {f.code for f in report.findings} == codes
+
+
+def test_a_named_barrier_that_others_hold_back_at_the_blocks(tmp_path: Path) -> None:
+    once_more = "if (i == 11 && threadIdx.x >= 128) cutlass::arch::NamedBarrier::sync(256, 1);"
+    text = EXCHANGE.replace("LAST", f"{once_more} __syncthreads()")
+    (tmp_path / "exchange.cu").write_text(PREAMBLE + "#include <cutlass/arch/barrier.h>\n" + text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT217",), cache=False))
+    assert not report.failures
+    (found,) = report.findings
+    assert found.message.startswith("128 threads come to a named barrier that counts 256")

@@ -301,6 +301,22 @@ __device__ float block_helper(float x, float* s) {
   while (w == 0 && z < 1) z += s[l];
   for (int i = 0; i < (w == 0 ? 4 : 0); ++i) out[t] += s[l];
 """,
+    "swizzled": """
+  __shared__ alignas(16) float s[256];
+  Tensor t = make_tensor(make_smem_ptr(s), composition(Swizzle<2, 2, 2>{}, Layout<Shape<_16, _16>, Stride<_16, _1>>{}));
+  int const row = threadIdx.x / 16, column = threadIdx.x % 16;
+  t(row, column) = in[threadIdx.x];
+  @__syncthreads();
+  out[threadIdx.x] = t(column, row);
+""",
+    "swizzled_warps": """
+  __shared__ alignas(16) float s[256];
+  Tensor t = make_tensor(make_smem_ptr(s), composition(Swizzle<2, 2, 2>{}, Layout<Shape<_16, _16>, Stride<_16, _1>>{}));
+  int const row = threadIdx.x / 16, column = threadIdx.x % 16;
+  t(row, column) = in[threadIdx.x];
+  __syncwarp();
+  out[threadIdx.x] = t(row ^ 1, column);
+""",
     "slices_of_warps": """
   __shared__ float s[256];
   int t = threadIdx.x;

@@ -387,6 +387,8 @@ class EventRecorder(InstructionRecorder):
                 tiled if isinstance(tiled, Unknown) else Unknown("the copy object is not known", c.span)
             )
         if self.open and reason is not None:
+            if self.frame.kernel:  # it happens all the same, to the operands that are known
+                self.reads.setdefault(self.frame.kernel, Reads()).unsure = True
             return
         threads, block = (self.block_threads(), self.block_shape()) if active is None else (active, ())
         self.clock += 1

@@ -50,8 +50,8 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     if length - (extent - 1) * step > step:
         return whole, whole  # parts of one tile
     stage = step * int(bits) // int(fact.dtype.bits) if fact.dtype.bits else 0
-    if stage and fact.dtype == DESCRIPTOR and (stage, extent) in _modes(fact):
-        return whole, whole  # all of them: the blocks along K of an MMA's operand without stages
+    if stage and (stage, extent) in _modes(fact):
+        return whole, whole  # all of them: the blocks along K of an MMA's operand without stages, a thread's values
     if not stage or _goes_on(fact, stage):
         return _OPEN, None  # a copy of several stages
     first = begin + (offset - begin // int(bits)) // step * step * int(bits)

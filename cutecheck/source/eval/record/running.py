@@ -83,7 +83,8 @@ class Running:
         # barriers of pipelines at which each thread that comes arrives once, and what their storage is called
         self.counting: dict[str, str] = {}
         self.members: dict[str, str] = {}  # barriers that are single members of shared memory, and their whole names
-        self.made_by_host: set[str] = set()  # numbers without a name that decide before anything is copied
+        # numbers without a name, or that memory holds, which decide before anything is copied
+        self.made_by_host: set[str] = set()
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
         self.cost = 0  # steps of the evaluation
         self.chose = False  # something depended on ``given``
@@ -130,7 +131,7 @@ class Running:
         if value is None:
             return None
         if not any(s.kind == "copy" for s in self.steps):
-            self.made_by_host.update(v.name for v in condition.variables() if _NUMBER.search(v.name))
+            self.made_by_host.update(v.name for v in variables if _NUMBER.search(v.name) or v.name.startswith(MEMORY))
         self.rounds.asked(condition, not of_state)
         self.rounds.decided(condition)
         self.slices.decide(condition)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeGuard
 
 from cutecheck.facts import Guard, Unknown
 from cutecheck.model import algebra as alg
 from cutecheck.model.ints import CuteError, Dyn, Int
-from cutecheck.model.layout import Layout
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.source.eval import conversions, ir, places
 from cutecheck.source.eval.intrinsics import element_of
 from cutecheck.source.eval.intrinsics.cuda_math import RESULTS
@@ -176,8 +176,15 @@ def _pointed(value: Value) -> TensorVal | None:
     return TensorVal(Layout(1, 0), value, "smem", value.type.dtype)
 
 
+def _followed(layout: object) -> TypeGuard[AnyLayout]:
+    """Also a swizzle of the elements' numbers, not of their addresses."""
+    if isinstance(layout, ComposedLayout) and isinstance(layout.a, Swizzle) and isinstance(layout.offset, (int, Dyn)):
+        return isinstance(layout.b, Layout)
+    return isinstance(layout, Layout)
+
+
 def _in_tensor(t: TensorVal, coord: Any) -> TensorVal | None:
-    if not isinstance(t.layout, Layout) or not isinstance(t.offset, (int, Dyn)) or t.pointer is None:
+    if not _followed(t.layout) or not isinstance(t.offset, (int, Dyn)) or t.pointer is None:
         return None
     if isinstance(coord, (Unknown, Pointer, TensorVal)) or alg.has_underscore(coord):
         return None
