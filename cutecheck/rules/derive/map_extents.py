@@ -69,8 +69,8 @@ def _number(extent: object) -> str | None:
 
 
 def _known(event: Event, context: Context) -> set[str]:
-    """Extents of other tensors that the kernel's copies and products have, in global memory, as coordinates, and of
-    those that other descriptors are made of."""
+    """Extents of other tensors that the kernel's copies and products have, in global memory and as coordinates. Not
+    those of descriptors alone: they may be made of padded tensors, of which the kernel knows how much is used."""
     memo = cast("dict[tuple[str, str], dict[str, set[str]]]", context.memo.setdefault("extents by tensor", {}))
     key = (event.kernel, event.arch)
     if key not in memo:
@@ -81,9 +81,6 @@ def _known(event: Event, context: Context) -> set[str]:
                     name = str(e.span) if t.space == "coord" else t.buffer or ""
                     names = {n for x in it.flatten_to_tuple(t.root_layout.shape) if (n := _number(x)) is not None}
                     memo[key].setdefault(name, set()).update(names)
-            made = _extents(e)
-            if made is not None:
-                memo[key].setdefault(str(e.span), set()).update(there for _, there in made[1] if there is not None)
     return {n for name, names in memo[key].items() if name != str(event.span) for n in names}
 
 

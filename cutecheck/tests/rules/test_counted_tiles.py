@@ -3,6 +3,7 @@ coordinates of TMA for another tensor than the descriptor's (CUT223)."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -102,6 +103,20 @@ void run(half_t const* A, half_t const* B, float* out, int m, int n, int k) {
 """
 
 
+def _found(folder: Path, text: str) -> int:
+    (folder / "k.cu").write_text(PREAMBLE + text)
+    report = check(inputs([folder]), Settings(select=("CUT223",), arch=("sm_90a",), cache=False, jobs=1))
+    assert not report.failures and not report.errors
+    return len({f.span.line for f in report.findings})
+
+
+def test_descriptors_of_padded_tensors(tmp_path: Path) -> None:
+    text = TWO.replace("int m, int n, int k)", "int m, int n, int k, int rows)").replace("m, n, k);", "m, n, k, rows);")
+    kernel, host = text.split("void run")
+    kernel = re.sub(r"make_shape\([mn], ", "make_shape(rows, ", kernel)
+    assert _found(tmp_path, f"{kernel}void run{host.replace('make_shape(n, k)', 'make_shape(m, k)')}") == 0
+
+
 @pytest.mark.parametrize(
     ("old", "new", "lines"),
     [
@@ -118,7 +133,4 @@ def test_a_descriptor_of_another_tensor(tmp_path: Path, old: str, new: str, line
         text = text.replace("int m, int n, int k)", "int m, int n, int k, int rows)").replace(
             "m, n, k);", "m, n, k, rows);"
         )
-    (tmp_path / "k.cu").write_text(PREAMBLE + text)
-    report = check(inputs([tmp_path]), Settings(select=("CUT223",), arch=("sm_90a",), cache=False, jobs=1))
-    assert not report.failures and not report.errors
-    assert len({f.span.line for f in report.findings}) == lines
+    assert _found(tmp_path, text) == lines
