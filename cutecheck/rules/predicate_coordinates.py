@@ -113,12 +113,11 @@ class PredicateCoordinates(Rule):
             return
         if any(own_limit(b) for p in predicates[0] for b in p.bounds):
             return
-        other = other_index(tensor, [b for p in predicates[0] for b in p.bounds])
-        if other is not None:
-            yield self._of_other_index(event, predicates[0][0], tensor, other)
-            return
         fault = fault_of(event, predicates[0], tensor, part, context)
         if fault is None:
+            other = other_index(tensor, [b for p in predicates[0] for b in p.bounds])
+            if other is not None:
+                yield self._of_other_index(event, predicates[0][0], tensor, other)
             return
         yield self.finding(
             event.span,

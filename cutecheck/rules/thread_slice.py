@@ -14,7 +14,6 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.guards import inner, leaves_out_blocks, same_in_all_blocks
-from cutecheck.rules.derive.one_place import to_one_place
 from cutecheck.rules.derive.takers import past_the_last
 
 _EXAMPLE = """
@@ -41,8 +40,7 @@ class SliceOfOneThread(Rule):
     What it checks
         Copies that all threads run, of a part that a tiled copy or MMA of several threads gave a constant thread
         (``get_slice(0)``), and ``axpby`` to one; and slices that a TiledCopy does not have (``get_slice(threadIdx.x)``
-        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it. Nor do
-        two threads copy different elements to the same ones, in shared or global memory. Of an MMA
+        in threads 128 to 383 for one of 256), where the conditions around the copy say which threads make it. Of an MMA
         of several warpgroups no slice is one of the second or a later one (``get_slice(threadIdx.x / 128)``).
 
     Why
@@ -87,7 +85,6 @@ class SliceOfOneThread(Rule):
         if atom is None or not ("TMA" in atom.op or "BULK" in atom.op):
             yield from self._found(event, event.operands, threads)
             yield from self._past(event)
-            yield from self._together(event)
 
     def _one_warpgroup(self, event: Event, threads: int) -> Iterable[Finding]:
         """A product of several warpgroups of which each takes a slice of the first one."""
@@ -110,22 +107,6 @@ class SliceOfOneThread(Rule):
                 arch=event.arch,
             )
             return
-
-    def _together(self, event: Event) -> Iterable[Finding]:
-        """Threads that copy different elements to the same ones."""
-        pair = to_one_place(event)
-        if pair is not None:
-            source, target = event.operands
-            yield self.finding(
-                event.span,
-                f"threads {pair[0]} and {pair[1]} copy different elements of `{source.name}` to the same of "
-                f"`{target.name}`: which of them stay there is chance, and others are never written",
-                label=f"the same for threads {pair[0]} and {pair[1]}",
-                help="take the part of the target by all indices that the part of the source is taken by",
-                related=[Related(source.span, "different for the two"), Related(target.span, "the same for the two")],
-                enclosing=event.enclosing,
-                arch=event.arch,
-            )
 
     def _past(self, event: Event) -> Iterable[Finding]:
         past = past_the_last(event) if inner(event.guards) else None  # of all threads the block's size says it

@@ -81,13 +81,13 @@ def missed_wait(call: Call, context: Context) -> tuple[Guard, int] | None:
     if any(not _under(kept[0], c.guards) for c in waits):
         return None
     for event in context.facts.events:
-        mine = _same(event, call) and not _under(kept[0], event.guards) and comes(kept[1], event.guards)
+        mine = _same(event, call) and not _under(kept[0], event.guards) and _comes(kept[1], event.guards)
         if mine and any(by_cp_async(u) for u in uses_of(event)) and _reads_after(call, event, context):
             return kept
     return None
 
 
-def comes(thread: int, guards: tuple[Guard, ...]) -> bool:
+def _comes(thread: int, guards: tuple[Guard, ...]) -> bool:
     """Whether what conditions say of the thread's index alone lets it through."""
     for c in (c for g in inner(guards) for c in g.holds):
         if {v.name for v in (*c.lhs.variables(), *c.rhs.variables())} != {THREAD}:

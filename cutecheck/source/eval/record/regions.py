@@ -13,6 +13,7 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy
+from cutecheck.source.eval.threads import varies
 
 _TILE = 2  # modes of a tile without stages
 _OPEN = (0, -1)  # bits of which the end is not known
@@ -50,7 +51,8 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     if length - (extent - 1) * step > step:
         return whole, whole  # parts of one tile
     stage = step * int(bits) // int(fact.dtype.bits) if fact.dtype.bits else 0
-    if stage and (stage, extent) in _modes(fact):
+    of_thread = fact.provenance == "slice" and varies(fact.offset)
+    if stage and (fact.dtype == DESCRIPTOR or of_thread) and (stage, extent) in _modes(fact):
         return whole, whole  # all of them: the blocks along K of an MMA's operand without stages, a thread's values
     if not stage or _goes_on(fact, stage):
         return _OPEN, None  # a copy of several stages

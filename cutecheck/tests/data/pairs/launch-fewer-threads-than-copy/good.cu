@@ -29,7 +29,7 @@ __global__ void load_tile(typename T::Elem const* A, typename T::Elem* out) {
   cp_async_fence();
   cp_async_wait<0>();
   __syncthreads();
-  out[threadIdx.x] = sA(threadIdx.x, 0);
+  out[threadIdx.x] = sA(threadIdx.x % T::kTileM, 0);
 }
 
 void run(half_t const* A, half_t* out, cudaStream_t stream) {
