@@ -77,7 +77,6 @@ WRONG_KERNELS = {
     "one_slice": (RIGHT.replace(FILL, "copy(tA(_, _, 0, i), rA(_, _, 0));"), "CUT221"),
     "few_blocks": (RIGHT.replace(GRID, "dim3(m / 16, n / 32)"), "CUT219"),
     "few_of_axpby": (RIGHT.replace(GRID, "dim3(ceil_div(m, 32), n / 16)").replace(STORE, AXPBY), "CUT219"),
-    "over_others": (WARPS.replace("TO", "0").replace("FROM", "warp"), "CUT605"),
     "anew": (ANEW, "CUT222"),
     "anew_summed_up": (ANEW.replace(STORE, AXPBY), "CUT222"),
     "one_warp": (RIGHT.replace("get_slice(threadIdx.x)", "get_slice(threadIdx.x % 32)"), "CUT701"),
