@@ -54,12 +54,19 @@ def _said(body: str, folder: Path) -> object:
         "*q[threadIdx.x % 2] = 4;",
         "int& r = *q[threadIdx.x % 2]; r = 4;",
         "std::reference_wrapper<int> w[2] = {x, y}; bump(w[m % 2].get(), 8);",
+        "outer_set(y, int(threadIdx.x));",
     ],
 )
 def test_what_may_be_written_is_any_number_of_each_thread_its_own(body: str, tmp_path: Path) -> None:
     offset = _said(body, tmp_path)
     assert as_expr(offset).constant is None  # type: ignore[arg-type]
     assert varies(as_expr(offset))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value, changes", [("outer_write(3);", True), ("z = min(m, 3);", False)])
+def test_what_has_gone_elsewhere_is_written_by_others_in_a_loop_too(value: str, changes: bool, tmp_path: Path) -> None:
+    offset = as_expr(_said(f"for (int i = 0; i < 4; ++i) {{ outer_aim(&y); y = 8; {value} }}", tmp_path))  # type: ignore[arg-type]
+    assert (offset.constant is None) == changes
 
 
 @pytest.mark.parametrize(
