@@ -239,7 +239,7 @@ def _given(m: Machine, name: str, values: list[Value]) -> Value:
         return _register(m, name)
     replay = m.recorder.acts()
     if replay is not None and replay.thread is not None:
-        return Scalar(int(replay.thread % _WARP == 0), "uint32_t")
+        return Scalar(int(replay.elected), "uint32_t")
     return Scalar(some(m, "elected", Domain(0, 1), True), "uint32_t")
 
 

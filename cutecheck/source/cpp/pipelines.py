@@ -46,6 +46,7 @@ _KINDS = frozenset({
     "PipelineCLCFetchAsync",
 })  # fmt: skip
 _SEQUENCE = "OrderedSequenceBarrier"
+_WHOM = frozenset({"is_same_row_or_col", "spread_arrivals_to_warpgroup", "spread_arrivals_to_warp"})
 WATCHED = frozenset({*_KINDS, STATE, _SEQUENCE})
 START = "make_producer_start_state"
 _OF_STORES = "PipelineTmaStore"  # which has no barrier: its steps are the waits and commits that its methods call
@@ -327,8 +328,13 @@ def _arrivals(
 
 
 def inside(m: Machine) -> bool:
-    """A method of a pipeline, or of barriers in a sequence, calls others: none of the kernel's steps."""
+    """A method of a pipeline, or of barriers in a sequence, calls others: none of the kernel's steps.
+
+    Nor are those that work out, as a pipeline is made, which block a thread tells that a stage is free.
+    """
     frame = m.recorder.frame
+    if frame is not None and frame.function is not None and frame.function.name in _WHOM:
+        return True
     while frame is not None:
         own = frame.given[0] if frame.given else None
         if isinstance(own, Object) and (own.cls.decl.name == _SEQUENCE or _made(own)):

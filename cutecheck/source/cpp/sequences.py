@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span
+from cutecheck.model.ints import Dyn
 from cutecheck.source.eval.classes import get_field
 from cutecheck.source.eval.values import Object, Scalar, Str, Value, constant
 
@@ -24,14 +25,18 @@ def made(m: Machine, of: Object, span: Span) -> None:
     if replay is None or replay.thread is None:
         return
     of.fields[_MADE] = Str(f"barriers in sequence @{span.line}:{span.column}")
-    stage, group = get_field(m, of, "stage_", span), replay.whole(_member(m, of, "params_", "group_id", span))
-    if isinstance(stage, Object) and group is not None:
+    stage, group = get_field(m, of, "stage_", span), _member(m, of, "params_", "group_id", span)
+    with replay.unheard():  # it is asked of threads that wait or arrive
+        known = replay.whole(group, False) is not None
+    if isinstance(stage, Object) and known:
         stage.fields["index_"] = Scalar(0, "int")
-        stage.fields["phase_"] = Scalar(int(group == 0), "uint32_t")
+        is_first = m.dialect.binary("==", group, Scalar(0, "int"), span)
+        stage.fields["phase_"] = Scalar(is_first.value if isinstance(is_first, Scalar) else None, "uint32_t")
         of.fields["stage_"] = stage
     stages, groups = _extents(of)
     size = _member(m, of, "params_", "group_size", span)
-    for at in range((stages or 0) * (groups or 0) if replay.thread == 0 else 0):
+    first = replay.whole(m.dialect.binary("==", Dyn.named("threadIdx.x"), Scalar(0, "int"), span), False)
+    for at in range((stages or 0) * (groups or 0) if first else 0):
         replay.barrier("init", _buffer(of), span, _where(m), (Scalar(at, "int"), size))
 
 

@@ -10,10 +10,11 @@ from cutecheck.facts import Span
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.calls import run_function
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record.loaded import members
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import MEMORY, Numbers
-from cutecheck.source.eval.record.running import ReplayOver, members
+from cutecheck.source.eval.record.running import ReplayOver
 from cutecheck.source.eval.scope import Entry, Env
 from cutecheck.source.eval.values import BudgetExceeded, Object, Value
 

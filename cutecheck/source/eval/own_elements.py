@@ -6,24 +6,71 @@ Threads that differ in nothing else do the same.
 
 from __future__ import annotations
 
+from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import conversions, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Scalar, TensorVal, Value
 
+_RELATIONS = frozenset({"==", "!=", "<", "<=", ">", ">="})
 _CONVERSIONS = frozenset({"Float32", "Float16", "BFloat16", "Float64", "float", "float32_t", "Element"})
 
 
 def decided(m: Machine, node: ir.If | ir.Select, env: Env) -> tuple[Value, bool | None]:
     """The value of a condition, and what it decides: nothing where that is the numbers in registers, in such a run."""
     run = m.recorder.acts()
-    if run is None or run.thread is None or not _only_elements(m, node, env):
+    if run is None or run.thread is None or not (_numbers(node) or _only_elements(m, node, env)):
         cond = conversions.tested(m, node.cond, env)
         return cond, m.dialect.truth(cond)
     asked = dict(run.asked)
     cond = conversions.tested(m, node.cond, env)  # what it asks on the way (``a or b``) parts no threads, either
     run.asked = asked
     return cond, None if _of_index(cond) else m.dialect.truth(cond)
+
+
+def number(m: Machine, node: ir.Select, cond: Value) -> Value:
+    """``warp == 0 ? 0 : 1`` in the run of one thread: one number for all, asked where it decides; None of others."""
+    run, numbers = m.recorder.acts(), _numbers(node)
+    if run is None or run.thread is None or numbers is None or not _of_index(cond):
+        return None
+    if not isinstance(cond, Scalar) or cond.ctype != "bool" or not isinstance(cond.value, Dyn):
+        return None
+    return Scalar(cond.value * (numbers[0] - numbers[1]) + numbers[1], "int")
+
+
+def joined(m: Machine, node: ir.Binary, left: Value, env: Env) -> Value:
+    """``warp == 0 && elect_one_sync()`` in the run of one thread, asked as a whole: threads of other warps are those
+    that are not elected. None where the right side does more than compare."""
+    run, one = m.recorder.acts(), _truth(left)
+    if run is None or run.thread is None or one is None or not _of_index(left) or not _compares(m, node.right, env):
+        return None
+    other = _truth(conversions.tested(m, node.right, env))
+    if other is None:
+        return None
+    return Scalar(one * other if node.op == "&&" else one + other - one * other, "bool")
+
+
+def _truth(value: Value) -> int | Dyn | None:
+    known = isinstance(value, Scalar) and value.ctype == "bool" and isinstance(value.value, (int, Dyn))
+    return value.value if known else None
+
+
+def _compares(m: Machine, node: ir.Expr, env: Env) -> bool:
+    if isinstance(node, ir.Binary) and node.op in _RELATIONS:
+        return _plain(m, node.left, env) and _plain(m, node.right, env)
+    if isinstance(node, ir.Binary) and node.op in ("&&", "||"):
+        return _compares(m, node.left, env) and _compares(m, node.right, env)
+    elects = isinstance(node, ir.Call) and _called(node) == "elect_one_sync" and not node.args
+    return elects or isinstance(node, ir.Name)
+
+
+def _numbers(node: ir.If | ir.Select) -> tuple[int, int] | None:
+    """What is chosen of two plain numbers."""
+    if not isinstance(node, ir.Select) or not isinstance(node.then, ir.Lit) or not isinstance(node.other, ir.Lit):
+        return None
+    arms = node.then, node.other
+    found = [a.value for a in arms if isinstance(a.value, int) and not isinstance(a.value, bool) and a.ctype == "int"]
+    return (found[0], found[1]) if len(found) == 2 else None
 
 
 def _only_elements(m: Machine, node: ir.If | ir.Select, env: Env) -> bool:
@@ -108,4 +155,4 @@ def _floats(name: str) -> bool:
     return name in ("float", "double") or name[:1] == "f" or "float" in name.lower() or "half" in name or "bf" in name
 
 
-__all__ = ["decided"]
+__all__ = ["decided", "joined", "number"]

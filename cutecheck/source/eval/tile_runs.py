@@ -11,13 +11,16 @@ from cutecheck.source.eval.record.past import GRID
 from cutecheck.source.eval.record.rounds import EACH, MEMORY, Numbers, shares
 from cutecheck.source.eval.record.tiles import FEW_TILES, MOST_COST, TileWalk
 
+_FEW = 24  # passes of a loop whose number a parameter is
+
 
 def _few_passes(walk: TileWalk) -> Numbers:
     """Small numbers for what says as it is how often a loop runs, a parameter or memory."""
     found = {f"{MEMORY}{buffer}{EACH}" for buffer in walk.memory.read}
     divided = {v.name for v in walk.rounds.divisors}
     asked = {n for x in walk.rounds.loops.values() if x.long for n in x.names()} - divided
-    return dict.fromkeys(found | {n for n in asked if not n.startswith((MEMORY, GRID))}, FEW_TILES)
+    told = {n for n in asked if not n.startswith((MEMORY, GRID))}
+    return dict.fromkeys(found, FEW_TILES) | dict.fromkeys(told, _FEW)
 
 
 def with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay | None, int]:

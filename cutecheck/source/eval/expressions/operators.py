@@ -250,6 +250,9 @@ def _of_constants(m: Machine, left: Value, right: Value, answer: bool) -> Value:
 def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     is_and = node.op in ("&&", "and")
     left = conversions.tested(m, node.left, env)
+    whole = own_elements.joined(m, node, left, env) if node.op in ("&&", "||") else None
+    if whole is not None:
+        return whole
     known = m.dialect.truth(left)
     if known is not None and known != is_and:
         if node.op in ("and", "or"):
@@ -313,6 +316,8 @@ def _select(m: Machine, node: ir.Select, env: Env) -> Value:
     if known is not None:
         value = m.eval(node.then if known else node.other, env)
         return places.with_other(m, value, node.other if known else node.then, env)
+    if (number := own_elements.number(m, node, cond)) is not None:
+        return number
     return alternatives(m, node, cond, env, lambda: m.eval(node.then, env), lambda: m.eval(node.other, env))
 
 

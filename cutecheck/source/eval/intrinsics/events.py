@@ -7,15 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
 from cutecheck.model.atoms import CopyAtom, MMAAtom, UnknownAtomError
-from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
+from cutecheck.model.ints import CuteError, Dyn, NotModelledError, UndecidedError, mod
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.intrinsics.atoms import copy_atom
 from cutecheck.source.eval.intrinsics.cooperative import parts, policy
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function
 from cutecheck.source.eval.intrinsics.tensors import OBJECT
 from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.pointers import pointers
+from cutecheck.source.eval.record.running import WARP
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import CuteOp, Extern, Intrinsic, Scalar, Slice, Tag, TensorVal, Value, Zipped
 
@@ -126,7 +128,8 @@ def _no_effect(c: Call) -> Value:
 def _elected(c: Call) -> Value:
     replay = c.m.recorder.acts()
     if replay is not None and replay.thread is not None and "elect" in c.name:
-        return Scalar(int(replay.thread % 32 == 0), "bool")
+        lane = mod(cuda.thread_index(c.m, "threadIdx.x"), Dyn.of(WARP))  # asked only where it decides something
+        return c.m.dialect.binary("==", lane, 0, c.span)
     return Scalar(None, "bool")
 
 

@@ -8,7 +8,7 @@ from cutecheck.facts import NOT_WALKED, Span
 from cutecheck.facts.replayed import ANY_BARRIER, Place, Step
 from cutecheck.model.expr import Expr, const, mul
 from cutecheck.source.eval.record.library import of_collectives
-from cutecheck.source.eval.record.running import WARP, Running, of_thread
+from cutecheck.source.eval.record.running import Running, of_thread
 from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.values import Enumerated, EnumVal, Pointer, Scalar, Value
 
@@ -186,7 +186,7 @@ class Holding(Running):
         if kind == "wait" and (len(numbers) < 2 or numbers[1] is None):
             self.end()
         at = Place("", span, "smem", buffer, numbers[0] or 0)
-        if commits and arrives is not None and (self.thread or 0) % WARP:
+        if commits and arrives is not None and not self.elected:
             arrives = 0
         number = numbers[1] if len(numbers) > 1 else None
         self.add(Step("barrier", span, where, kind, number, (at,), commits, arrives=arrives))

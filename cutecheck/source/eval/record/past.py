@@ -80,12 +80,12 @@ class Slices:
         for at, shape in _coordinates(coord, plain.shape):
             length = size(shape)
             extent = as_expr(length)
-            value, most = self.replay.number(as_expr(at)), self.replay.number(extent)
-            if t.pointer.space == "gmem" and isinstance(length, (int, Dyn)):
-                self._take(t.pointer.buffer, extent, as_expr(at), value, made)
+            if t.pointer.space == "gmem" and isinstance(length, (int, Dyn)) and self.replay.thread is None:
+                self._take(t.pointer.buffer, extent, as_expr(at), self.replay.number(as_expr(at)), made)
                 if isinstance(length, int):
                     self.constant.add(extent)
-            if value is None or most is None or 0 <= value < most:
+            past = self.replay.past(as_expr(at), extent)
+            if past is None:
                 continue
             decisive = run_time_names(as_expr(at)) | self.decided
             if self.replay.by_source and t.pointer.space == "smem":  # each grid has blocks with so many tiles
@@ -93,7 +93,7 @@ class Slices:
             if not decisive and run_time_names(extent):
                 continue  # a number of the program's own, which its host knows to be an extent
             if decisive <= (run_time_names(extent) if t.pointer.space == "gmem" else self.extents):
-                return value, most
+                return past
         return None
 
     def _take(self, buffer: str, extent: Expr, at: Expr, value: int | None, made: TensorVal) -> None:

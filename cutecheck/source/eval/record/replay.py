@@ -5,6 +5,8 @@ What is computed from a number that is made on the way (loaded, or joined after 
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -19,6 +21,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.holding import Holding
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
+from cutecheck.source.eval.record.running import WARP
 from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.values import Pointer, Value
 
@@ -156,13 +159,13 @@ class Replaying(Holding):
             self.end()
         if not any(s.kind == "copy" for s in self.steps):
             self.entered = self.machine.made
-        self.slices.uses(facts)
+        if self.thread is None:
+            self.slices.uses(facts)
         if kind in ("copy", "drain") and facts[-1].space == "gmem" and facts[-1].buffer:
             self.memory.stored.add(facts[-1].buffer)
-        places = [self.place(f) for f in facts]
-        places = [p if p is None or end is None else replace(p, past=end) for p, end in zip(places, past, strict=True)]
-        found = tuple(p for p in places if p is not None)
-        if len(found) != len(places):
+        with self.unheard() if self.thread is not None else nullcontext():
+            found = self._places(facts, past)
+        if found is None:
             self.end()
         number = None
         if kind == "load" and isinstance(told, Pointer) and told.space == "smem":
@@ -174,6 +177,43 @@ class Replaying(Holding):
         adds = adds if goes_on and kind == "gemm" else None
         caller = self.at.get(depth - 1)
         self.add(Step(kind, span, where, name, number, found, goes_on, maybe, caller, adds, masked=masked))
+        if self.thread is not None:
+            self.placed[len(self.steps) - 1] = facts, past
+
+    def _places(self, facts: list[TensorFact], past: list[tuple[int, int] | None]) -> tuple[Place, ...] | None:
+        places = [self.place(f) for f in facts]
+        places = [p if p is None or end is None else replace(p, past=end) for p, end in zip(places, past, strict=True)]
+        found = tuple(p for p in places if p is not None)
+        return found if len(found) == len(places) else None
+
+    def of_thread(self, thread: int) -> Replaying | None:
+        """The run of another thread, if that is this one but for where the operands of its copies and products are."""
+        if self.lone or (self.elects and self.elected != (thread % WARP == 0)):
+            return None
+        other = copy(self)
+        other.thread = thread
+        steps = other._placed_anew()
+        if steps is None or self._placed_anew() != self.steps:  # what is known now was not known then
+            return None
+        other.steps = steps
+        return other
+
+    def _placed_anew(self) -> list[Step] | None:
+        """The steps as this thread has them; None where it is told anything else than the run was."""
+        steps = list(self.steps)
+        heard = self.heard
+        with self.unheard():
+            if any(self.number(e, base) != answer for (e, base), answer in heard.items()):
+                return None
+            if any(self.past(*pair) is not None for pair in tuple(self.inside)):
+                return None
+            for at, operands in self.placed.items():
+                places = self._places(*operands)
+                if places is None:
+                    return None
+                if places != steps[at].places:
+                    steps[at] = replace(steps[at], places=places)
+        return steps
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""

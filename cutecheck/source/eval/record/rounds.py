@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
@@ -17,6 +17,8 @@ Numbers = dict[str, int]
 MEMORY = "*"  # starts the name of a number that was read from global memory
 EACH = "[]"  # behind the name of a buffer there: by how much each of its numbers is more than the one before
 OUTER = 5  # tiles of a block
+_SEEN = 3  # passes after which a loop is taken to go on so
+_RELATIONS = ("lt", "le", "gt", "ge", "ne")
 
 
 @dataclass(slots=True)
@@ -127,6 +129,16 @@ class Rounds:
         passes = self._open[-1][1] if self._open else []
         return not any(run_time(e) for one in passes for e in one)
 
+    def coming(self, number: Callable[[Expr], int | None]) -> int:
+        """How many passes the innermost loop has yet if it goes on as in the last three; 0 where that is not seen."""
+        passes = self._open[-1][1][-_SEEN:] if self._open else []
+        if len(passes) < _SEEN or any(len(one) != 1 or not run_time(one[0]) for one in passes):
+            return 0
+        left = [_left(one[0], number) for one in passes]
+        steps = {a - b for a, b in itertools.pairwise(left) if a is not None and b is not None}
+        step = steps.pop() if len(steps) == 1 and None not in left else 0
+        return (left[-1] or 0) // step if step > 0 else 0
+
     def enough(self, node: int, passes: int) -> bool:
         """More tiles tell nothing new, each of them having steps of its own."""
         return passes > OUTER + 1 and node in self.loops and self.loops[node].around
@@ -146,6 +158,17 @@ class Rounds:
         """The numbers that say how often loops with steps run; of memory the buffers."""
         found = {n for x in self.loops.values() if x.eventful for n in x.names() if not n.startswith(GRID)}
         return frozenset(n.partition("[")[0] if n.startswith(MEMORY) else n for n in found)
+
+
+def _left(condition: Expr, number: Callable[[Expr], int | None]) -> int | None:
+    """How far the sides of a comparison are apart."""
+    if len(condition.terms) != 1 or len(condition.terms[0][0]) != 1 or condition.terms[0][1] != 1:
+        return None
+    atom = condition.terms[0][0][0]
+    if isinstance(atom, Var) or atom.kind != "opaque" or atom.label not in _RELATIONS or len(atom.args) != 2:
+        return None
+    sides = [number(e) for e in atom.args]
+    return None if sides[0] is None or sides[1] is None else abs(sides[1] - sides[0])
 
 
 @lru_cache(maxsize=1 << 12)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import TYPE_CHECKING, NoReturn
 
@@ -22,6 +22,7 @@ from cutecheck.model.swizzle import offset_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.in_clusters import tells_blocks_apart
 from cutecheck.source.eval.record.library import asks_scheduler, in_library, of_kernels
+from cutecheck.source.eval.record.loaded import Loaded, members
 from cutecheck.source.eval.record.past import INDEX, Slices, run_time_names
 from cutecheck.source.eval.record.regions import regions
 from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Numbers, Rounds
@@ -86,6 +87,11 @@ class Running:
         # numbers without a name, or that memory holds, which decide before anything is copied
         self.made_by_host: set[str] = set()
         self.asked: dict[Expr, None] = {}  # conditions that depend on the thread
+        # all numbers that do but those of operands' places, as they came out; whether who is elected was asked, and
+        # whether more came of the thread
+        self.heard: dict[tuple[Expr, bool], int | None] = {}
+        self.elects = self.lone = False
+        self.inside: set[tuple[Expr, Expr]] = set()  # coordinates that are none past their extents
         self.cost = 0  # steps of the evaluation
         self.chose = False  # something depended on ``given``
         self.apart = False  # something depended on which block of its cluster this is
@@ -96,6 +102,8 @@ class Running:
         self.response: object = None  # the last of them: where it lies, and how often the thread has waited
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
+        # of steps whose places hang on the thread, by their number: the operands, and what lies past their ends
+        self.placed: dict[int, tuple[list[TensorFact], list[tuple[int, int] | None]]] = {}
         self.escaped: set[str] = set()  # buffers of which it is not seen what is done with them, barriers or not
         self.lately: set[object] = set()  # what was done to registers since anything else was
         self.at: dict[int, Span] = {}  # the statement that runs in each function, by how deep its call is
@@ -103,6 +111,7 @@ class Running:
         self.zeros = True  # numbers that are not followed, of all threads, are 0.0 where they are compared with it
         self.passes = passes  # of one loop that are run
         self.long = False  # a loop has more of them
+        self.foresees = False  # it is given up as soon as that is seen
         self.shorter: Numbers = {}  # numbers at which it has few, where one says how many
         self.slices = Slices(self)
         # layouts of tensors in shared memory, and their numbers
@@ -120,14 +129,19 @@ class Running:
         self.memory = Loaded(remembers)
 
     def truth(self, condition: Expr, of_state: bool = False) -> bool | None:
-        """Of a condition that all threads answer alike. ``of_state``: it is the library's, on where a pipeline is."""
+        """Of a condition that all threads answer alike.
+
+        ``of_state``: it is the library's, on where a pipeline is. However a thread answers, its steps are the same.
+        """
         variables = condition.variables()
         self.apart |= tells_blocks_apart(condition)
         if any(v.name.startswith("threadIdx.") for v in variables):
             if self.thread is None:
                 return self._all_say(condition)
-            self.asked[condition] = None
-        value = self.number(condition)
+            if not of_state:
+                self.asked[condition] = None
+        with self.unheard() if of_state else nullcontext():
+            value = self.number(condition)
         if value is None:
             return None
         if not any(s.kind == "copy" for s in self.steps):
@@ -136,6 +150,15 @@ class Running:
         self.rounds.decided(condition)
         self.slices.decide(condition)
         return bool(value)
+
+    @contextmanager
+    def unheard(self) -> Iterator[None]:
+        """Numbers by which the run does not go on otherwise."""
+        heard, self.heard = self.heard, {}
+        try:
+            yield
+        finally:
+            self.heard = heard
 
     def _all_say(self, condition: Expr) -> bool | None:
         """Of a condition on the thread's index alone: what all threads of the block answer, if they do alike.
@@ -197,6 +220,7 @@ class Running:
         """
         values: dict[str, int] = {}
         numbers = self.numbers if others is None else {**self.numbers, **others}
+        of_thread = False
         for v in expr.variables():
             if v.name in numbers:
                 values[v.name] = numbers[v.name]
@@ -205,6 +229,7 @@ class Running:
                 values[v.name] = numbers[whole]
                 continue
             if v.name.startswith(INDEX):
+                of_thread |= v.name == "threadIdx.x"
                 values[v.name] = (self.thread or 0) if v.name == "threadIdx.x" else 0
                 continue
             number = _NUMBER.search(v.name)
@@ -222,9 +247,24 @@ class Running:
             values[v.name] = self._flag() if v.domain.values == FLAG.values else _given(v, self.least)
         try:
             compare(expr, values)
-            return expr.evaluate(values)
+            found = expr.evaluate(values)
         except (KeyError, ValueError, ZeroDivisionError, OverflowError):
+            found = None
+        if of_thread:
+            self.heard[expr, base] = found
+            self.lone |= others is not None
+        return found
+
+    def past(self, at: Expr, extent: Expr) -> tuple[int, int] | None:
+        """A coordinate and an extent, where it is none that there is."""
+        with self.unheard():
+            value, most = self.number(at), self.number(extent)
+        if value is None or most is None or 0 <= value < most:
+            self.inside.add((at, extent))
             return None
+        self.number(at)
+        self.number(extent)
+        return value, most
 
     def _flag(self) -> int:
         self.chose = True
@@ -252,6 +292,7 @@ class Running:
             self.lately.add(same)
         else:
             self.lately.clear()
+        self.placed.pop(len(self.steps), None)  # of one that was taken back
         self.steps.append(step)
 
     @contextmanager
@@ -267,6 +308,7 @@ class Running:
     @property
     def elected(self) -> bool:
         """Whether this thread is the one that its warp elects."""
+        self.elects = True
         return (self.thread or 0) % WARP == 0
 
     def walks(self, node: object) -> bool:
@@ -374,25 +416,6 @@ class Running:
         if self.by_source:
             return buffer, 0  # members of a struct are apart
         return self.machine.recorder.within(buffer)
-
-
-class Loaded:
-    """Global memory as a run reads it: at one place is one number, as long as no thread stores to the buffer."""
-
-    def __init__(self, remembers: bool) -> None:
-        self.remembers = remembers
-        self.read: set[str] = set()
-        self.stored: set[str] = set()
-        self.of: frozenset[str] = frozenset()  # the kernel's parameters: what they lead to
-
-    def name(self, buffer: str, at: int) -> str:
-        self.read.add(buffer)
-        return f"{MEMORY}{buffer}[{at}]"
-
-
-def members(name: str) -> str:
-    """What names all numbers of an object of which one is so called."""
-    return f"{name.rpartition('.')[0]}."
 
 
 def of_thread(value: Value) -> bool:

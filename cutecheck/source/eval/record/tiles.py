@@ -42,6 +42,7 @@ class TileWalk(Replaying):
 
     def __init__(self, m: Machine, given: bool = False, numbers: Numbers | None = None) -> None:
         super().__init__(m, given, least=_LEAST, passes=MORE_PASSES, numbers=numbers)
+        self.foresees = True
         self.set: set[str] = set()  # buffers of registers of which all is written, or may be
         self.parts: dict[str, set[int]] = {}  # of others the elements that are written
         self.stores: list[Place] = []  # what is written in shared memory; no buffer where that is not known

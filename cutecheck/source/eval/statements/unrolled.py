@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 
+from cutecheck.model.identity import once
 from cutecheck.source.eval import conversions, ir, leaks
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Rounds
 from cutecheck.source.eval.record.running import FEW, MORE_PASSES, PASSES
@@ -71,6 +73,10 @@ def _one_by_one(
                 return None
             if not known:
                 return loop.end(Done.NORMAL)
+        foresees = replay is not None and replay.foresees and _ > FEW and not _is_left(node)
+        if foresees and rounds is not None and replay is not None and _ + rounds.coming(replay.number) > most:
+            _given_up(node, replay, rounds, idle())
+            break
         if rounds is not None and rounds.enough(id(node), _):
             rounds.too_long(id(node))
             break
@@ -86,6 +92,13 @@ def _one_by_one(
         _given_up(node, replay, rounds, idle())
     m.journal.undo(mark)
     return None
+
+
+@once
+def _is_left(node: ir.Loop) -> bool:
+    """Whether something in a loop's body leaves it."""
+    parts = parts_in(node.body)
+    return any(isinstance(at, ir.Return) or (isinstance(at, ir.Jump) and at.kind != "continue") for at in parts)
 
 
 def _given_up(node: ir.Loop, replay: Replaying | None, rounds: Rounds | None, idle: bool) -> None:
