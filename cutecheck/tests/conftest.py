@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import inspect
+import os
 from itertools import count
 
 import pytest
@@ -31,5 +32,8 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
 
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees what another, or the user, keeps."""
-    monkeypatch.setenv("CUTECHECK_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"cache{next(_NUMBERS)}"))
+    """No test sees what another, or the user, keeps, but for what a compiler has made of CuTe's headers."""
+    base = tmp_path_factory.getbasetemp()
+    monkeypatch.setenv("CUTECHECK_CACHE_DIR", str(base / f"cache{next(_NUMBERS)}"))
+    of_all = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    monkeypatch.setenv("CUTECHECK_CACHE", str(of_all / "compiled"))

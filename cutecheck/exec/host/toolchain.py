@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shutil
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from cutecheck.exec import child
 from cutecheck.exec.headers import Headers
+from cutecheck.exec.host import precompiled
 from cutecheck.exec.host.probes import Probe
 
 _MARK = "cutecheck_probe_"
@@ -65,8 +67,15 @@ class Toolchain:
         if self._precompiled is None:
             prelude = self.folder / "prelude.hpp"
             shutil.copyfile(Path(__file__).with_name("prelude.hpp"), prelude)
-            ended = self._compile(["-x", "c++-header", str(prelude), "-o", f"{prelude}.gch"], [])
+            made, read = Path(f"{prelude}.gch"), prelude.with_suffix(".d")
+            kept = precompiled.place([*self._command(), *self.headers.arguments()], self.options, prelude, os.environ)
+            if kept is not None and precompiled.fetch(kept, made):
+                self._precompiled = ""
+                return self._precompiled
+            ended = self._compile(["-x", "c++-header", str(prelude), "-o", str(made), "-MD", "-MF", str(read)], [])
             self._precompiled = _first_error(ended) if ended.failure else ""
+            if kept is not None and not ended.failure:
+                precompiled.keep(kept, made, read)
         return self._precompiled
 
     def ask(self, probes: Sequence[Probe], included: Included | None) -> list[Answer]:
@@ -154,11 +163,13 @@ class Toolchain:
 
     def _compile(self, arguments: Sequence[str], near: Sequence[str]) -> child.Ended:
         self.compilations += 1
-        # -O1 compiles programs of CuTe faster than -O0: most of its functions are inlined away
-        command = [self.headers.compiler, "-std=c++17", "-O1", "-w", "-fno-diagnostics-show-caret"]
         cutlass, *cuda = self.headers.arguments()  # the CuTe that is named comes before any other of the options
         includes = [f"-I{self.prelude}", *near, cutlass, *self.options, *cuda]
-        return child.run([*command, *includes, *arguments], self.folder, self.limits)
+        return child.run([*self._command(), *includes, *arguments], self.folder, self.limits)
+
+    def _command(self) -> list[str]:
+        # -O1 compiles programs of CuTe faster than -O0: most of its functions are inlined away
+        return [self.headers.compiler, "-std=c++17", "-O1", "-w", "-fno-diagnostics-show-caret"]
 
     def _run(self, binary: Path, wanted: Sequence[int], answers: dict[int, Answer]) -> None:
         """Run from the first probe on; one that ends the process is noted and the rest is run again."""
