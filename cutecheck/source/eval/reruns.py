@@ -164,7 +164,7 @@ def roles(m: Machine, start: Start, block: int) -> tuple[Replay, int]:
     if farther is not None:
         return farther.replay(m), farther.cost + team.cost
     if team.farther:
-        team = Team(block, cost=team.cost)
+        team.farther = []
         tried = run_team(m, start, team) or []
     divided = {n for f in team.found for n in shares(f.rounds.loops.values())}
     if divided and not start.by_source:

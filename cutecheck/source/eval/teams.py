@@ -35,6 +35,7 @@ class Team:
     found: list[Replaying] = field(default_factory=list)
     ended: list[bool] = field(default_factory=list)
     known: dict[tuple[int, Expr], int | None] = field(default_factory=dict)  # what threads answer to what was asked
+    voice: Replaying | None = None  # a run that is none, which answers for each thread
     roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
     all_roles: bool = False
     cost: int = 0
@@ -88,7 +89,9 @@ class Team:
 
     def _says(self, m: Machine, thread: int, asked: Expr) -> int | None:
         if (thread, asked) not in self.known:
-            self.known[thread, asked] = Replaying(m, thread=thread).number(asked)
+            self.voice = self.voice or Replaying(m)
+            self.voice.thread = thread
+            self.known[thread, asked] = self.voice.number(asked)
         return self.known[thread, asked]
 
     def left(self, m: Machine) -> list[int]:

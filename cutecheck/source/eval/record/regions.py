@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 from cutecheck.facts import TensorFact
 from cutecheck.facts.replayed import Place
@@ -10,6 +11,7 @@ from cutecheck.model import inttuple as it
 from cutecheck.model.algebra import cosize, get, rank, size
 from cutecheck.model.atoms import CopyAtom
 from cutecheck.model.dtype import dtype
+from cutecheck.model.identity import once
 from cutecheck.model.ints import CuteError, UndecidedError, known_value
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledCopy
@@ -30,16 +32,13 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
     if not isinstance(inner, Layout) or not bits:
         return _OPEN, None if isinstance(inner, Layout) and rank(inner) > _TILE else _OPEN
-    try:
-        last = rank(inner) - 1
-        length, extent = known_value(cosize(inner)), known_value(size(get(inner, last)))
-    except (CuteError, UndecidedError):
+    known = _sizes(inner)
+    if known is None:
         return _OPEN, None if rank(inner) > _TILE else _OPEN
+    length, extent, several = known
     whole = _OPEN if length is None else (begin, begin + length * int(bits))
-    if last < _TILE or extent == 1:
+    if rank(inner) - 1 < _TILE or extent == 1:
         return whole, whole
-    modes = zip(*(it.flatten_to_tuple(x) for x in (get(inner, last).shape, get(inner, last).stride)), strict=True)
-    several = [(n, d) for n, d in modes if n != 1]
     steps = [d for _, d in several]
     if length is not None and len(several) > 1 and all(isinstance(x, int) and x > 0 for pair in several for x in pair):
         rest = length - sum((n - 1) * d for n, d in several)
@@ -60,6 +59,18 @@ def regions(fact: TensorFact, root: object, offset: int, begin: int) -> tuple[tu
     return whole, (first, first + (length - (extent - 1) * step) * int(bits))
 
 
+@once
+def _sizes(layout: Layout) -> tuple[int | None, int | None, list[tuple[Any, Any]]] | None:
+    """The cosize, the size of the last mode and what that is made of, as far as known; None where it cannot be said."""
+    try:
+        last = get(layout, rank(layout) - 1)
+        length, extent = known_value(cosize(layout)), known_value(size(last))
+    except (CuteError, UndecidedError):
+        return None
+    modes = zip(*(it.flatten_to_tuple(x) for x in (last.shape, last.stride)), strict=True)
+    return length, extent, [(n, d) for n, d in modes if n != 1]
+
+
 def whole_of(fact: TensorFact, begin: int) -> tuple[int, int]:
     """The bits of the whole tensor that an operand is of; an end before the start where it is not known."""
     root = fact.root_layout
@@ -67,10 +78,8 @@ def whole_of(fact: TensorFact, begin: int) -> tuple[int, int]:
     bits = fact.root_bits or (fact.dtype.bits if fact.dtype is not None else None)
     if not isinstance(inner, Layout) or not bits:
         return _OPEN
-    try:
-        length = known_value(cosize(inner))
-    except (CuteError, UndecidedError):
-        return _OPEN
+    known = _sizes(inner)
+    length = None if known is None else known[0]
     return _OPEN if length is None else (begin, begin + length * int(bits))
 
 
