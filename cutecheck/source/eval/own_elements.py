@@ -6,7 +6,7 @@ Threads that differ in nothing else do the same.
 
 from __future__ import annotations
 
-from cutecheck.model.ints import Dyn
+from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import conversions, ir
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import Env
@@ -42,12 +42,15 @@ def joined(m: Machine, node: ir.Binary, left: Value, env: Env) -> Value:
     """``warp == 0 && elect_one_sync()`` in the run of one thread, asked as a whole: threads of other warps are those
     that are not elected. None where the right side does more than compare."""
     run, one = m.recorder.acts(), _truth(left)
-    if run is None or run.thread is None or one is None or not _of_index(left) or not _compares(m, node.right, env):
+    if run is None or run.thread is None or one is None or not _of_index(left) or not _compares(node.right):
         return None
     other = _truth(conversions.tested(m, node.right, env))
     if other is None:
         return None
-    return Scalar(one * other if node.op == "&&" else one + other - one * other, "bool")
+    whole = one * other if node.op == "&&" else one + other - one * other
+    with run.unheard():  # where the left side decides, nothing need be known of the other
+        known = run.number(as_expr(whole)) is not None
+    return Scalar(whole, "bool") if known else None
 
 
 def _truth(value: Value) -> int | Dyn | None:
@@ -55,13 +58,22 @@ def _truth(value: Value) -> int | Dyn | None:
     return value.value if known else None
 
 
-def _compares(m: Machine, node: ir.Expr, env: Env) -> bool:
+def _compares(node: ir.Expr) -> bool:
+    """Variables and numbers alone are compared: nothing that a thread which is not asked would do."""
     if isinstance(node, ir.Binary) and node.op in _RELATIONS:
-        return _plain(m, node.left, env) and _plain(m, node.right, env)
+        return _computes(node.left) and _computes(node.right)
     if isinstance(node, ir.Binary) and node.op in ("&&", "||"):
-        return _compares(m, node.left, env) and _compares(m, node.right, env)
+        return _compares(node.left) and _compares(node.right)
     elects = isinstance(node, ir.Call) and _called(node) == "elect_one_sync" and not node.args
     return elects or isinstance(node, ir.Name)
+
+
+def _computes(node: ir.Expr) -> bool:
+    if isinstance(node, ir.Binary):
+        return node.op in ("+", "-", "*", "/", "%") and _computes(node.left) and _computes(node.right)
+    if isinstance(node, (ir.Attr, ir.Cast)):
+        return _computes(node.base if isinstance(node, ir.Attr) else node.operand)
+    return isinstance(node, (ir.Lit, ir.Name, ir.Scoped))
 
 
 def _numbers(node: ir.If | ir.Select) -> tuple[int, int] | None:

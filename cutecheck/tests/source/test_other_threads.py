@@ -147,3 +147,28 @@ def test_how_many_passes_come(begin: int, end: int, step: int, kind: str) -> Non
     else:
         left = len(values) - 2  # with the last that was seen
         assert coming in (left, left - 1)
+
+
+WHO = ROLES.replace("  if (threadIdx.x == 0) {\n    for (int i = 0; i < 2; ++i) {\n      Full::arrive_and", """
+  if (threadIdx.x / 32 == 0 ASKED) {
+    for (int i = 0; i < 2; ++i) {
+      Full::arrive_and""")  # fmt: skip
+ASKED = {  # of which threads of the first warp it is asked as a whole
+    "&& cute::elect_one_sync()": (True, True),
+    "&& threadIdx.x % 32 == 0 && tiles > 0": (True, True),
+    "&& out[0] == half_t(0.f)": (False, False),  # which nobody knows: the threads of other warps go on
+    "&& tiles / threadIdx.x < 1": (False, True),  # which is no number for the first one
+}
+
+
+@pytest.mark.parametrize("asked", ASKED)
+def test_conditions_that_are_asked_as_a_whole(asked: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made: list[Replaying] = []
+    replay = teams.Team.replay
+    monkeypatch.setattr(teams.Team, "replay", lambda team, m: (made.extend(team.found), replay(team, m))[1])
+    assert WHO != ROLES
+    _check(tmp_path, WHO.replace("ASKED", asked), "k.cu", "sm_90a")
+    for thread, whole in enumerate(ASKED[asked]):
+        told = [[str(e) for e in f.asked if "/ 32), 0)" in str(e)] for f in made if f.thread == thread]
+        assert told
+        assert all(any("*" in e for e in one) == whole for one in told)
