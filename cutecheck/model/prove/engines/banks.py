@@ -85,8 +85,15 @@ class _Worst:
     values: tuple[tuple[str, int], ...] = ()
 
 
-def bank_access(obligation: Obligation) -> Answer:
-    """Every warp instruction takes one wavefront a phase; fails with the costliest one."""
+class _FoundError(Exception):
+    """An instruction with a conflict, where any will do."""
+
+
+def bank_access(obligation: Obligation, any_will_do: bool = False) -> Answer:
+    """Every warp instruction takes one wavefront a phase; fails with the costliest one.
+
+    ``any_will_do``: fails, without a witness, as soon as some instruction that is attained has a conflict.
+    """
     access = obligation.objects
     assert isinstance(access, BankAccess)
     if splits_vector(access):
@@ -94,7 +101,9 @@ def bank_access(obligation: Obligation) -> Answer:
     if opaque := sorted(set(opaque_names(access.offset))):
         return unknown(f"address depends on {opaque[0]}")
     try:
-        return Search(obligation, access).run()
+        return Search(obligation, access, any_will_do).run()
+    except _FoundError:
+        return Answer("fails")
     except TooManyError as error:
         return unknown(str(error))
     except TypeError as error:
@@ -104,7 +113,8 @@ def bank_access(obligation: Obligation) -> Answer:
 class Search:
     """One enumeration: lane tables for each warp and symbolic lane stride, crossed with base residues."""
 
-    def __init__(self, obligation: Obligation, access: BankAccess) -> None:
+    def __init__(self, obligation: Obligation, access: BankAccess, any_will_do: bool = False) -> None:
+        self.any_will_do = any_will_do
         if access.threads > MOST_THREADS:
             raise TooManyError(f"an access of {access.threads} threads, over {MOST_THREADS}")
         self.obligation, self.access = obligation, access
@@ -187,6 +197,8 @@ class Search:
         if waves - ideal > self.worst.excess and (values is not None or waves == ideal):
             filled = self._filled(values or {})
             if waves == ideal or self._allowed(filled):
+                if self.any_will_do and waves > ideal:
+                    raise _FoundError
                 pair = (("thread_a", start + lane_a), ("thread_b", start + lane_b))
                 named = (*sorted(filled.items()), (BASE, base), *pair)
                 self.worst = _Worst(waves, ideal, waves - ideal, named)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Options
-from cutecheck.model.prove.engines import residues
+from cutecheck.model.prove.engines import banks, residues
 from cutecheck.model.prove.make import make_obligation
 from cutecheck.model.prove.obligation import Outcome, Verdict, Witness
 from cutecheck.model.prove.properties import BankAccess
@@ -83,6 +83,35 @@ def find_swizzle(
     unit: SwizzleUnit = SwizzleUnit.ELEMENT,
 ) -> SwizzleSearch:
     """The first member of the family under which every access is proved conflict free."""
+    free = _first(accesses, family, options, arch, unit)
+    return free if free is not None else _failures(accesses, family, options, arch, unit)
+
+
+def _first(
+    accesses: Sequence[BankAccess], family: Family, options: Options, arch: str, unit: SwizzleUnit
+) -> SwizzleSearch | None:
+    """The first member that is proved, each of those before it having a conflict or no answer; None: there is none."""
+    order = list(range(len(accesses)))
+    for count, sw in enumerate(family.members(accesses, unit), 1):
+        fails = None
+        for i in order:
+            answer = banks.bank_access(make_obligation(replace(accesses[i], swizzle=sw)), any_will_do=True)
+            if answer.answer != "holds":
+                fails = i
+                break
+        if fails is not None:
+            order = [fails, *(i for i in order if i != fails)]  # what failed last is likely to fail next
+            continue
+        outcomes = tuple(prove(make_obligation(replace(a, swizzle=sw), arch=arch), options) for a in accesses)
+        if all(o.verdict is Verdict.PROVED for o in outcomes):
+            return SwizzleSearch(str(family), sw, outcomes, (), members=count)
+    return None
+
+
+def _failures(
+    accesses: Sequence[BankAccess], family: Family, options: Options, arch: str, unit: SwizzleUnit
+) -> SwizzleSearch:
+    """Why each member fails."""
     conflicts: list[tuple[Swizzle, int, Witness]] = []
     undecided: list[Swizzle] = []
     best: tuple[int, Swizzle] | None = None

@@ -14,9 +14,18 @@ from cutecheck.model.access import wavefronts
 from cutecheck.model.expr import Expr
 from cutecheck.model.layout import Layout, Swizzle, SwizzleUnit
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove
+from cutecheck.model.prove.engines.banks import bank_access
 from cutecheck.model.prove.properties import BankAccess
-from cutecheck.model.prove.synthesis import find_padding, find_swizzle, find_xor_layout, suggest, suggest_vectors
+from cutecheck.model.prove.synthesis import (
+    Family,
+    find_padding,
+    find_swizzle,
+    find_xor_layout,
+    suggest,
+    suggest_vectors,
+)
 from cutecheck.model.prove.synthesis.padding import NotRowsError, repitch
+from cutecheck.model.units import Bytes
 from cutecheck.tests.model.prove.random_accesses import digits
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
@@ -60,6 +69,23 @@ def test_only_one_member_frees_the_fp16_tile() -> None:
     accesses = fp16(64)
     other = [sw for sw in (Swizzle(2, 3, 3), Swizzle(3, 3, 4), Swizzle(3, 4, 3)) if _free(accesses, sw)]
     assert other == []
+
+
+@pytest.mark.parametrize("row", [64, 72, 80, 128])
+@pytest.mark.parametrize("base_alignment", [16, 1024])
+def test_the_first_conflict_fails_those_that_the_costliest_does(row: int, base_alignment: int) -> None:
+    family = Family(max_bits=3, max_base=4, max_shift=4)
+    for whole in (fp16(row), fp32(store=False), fp32(store=True)):
+        accesses = [replace(a, base_alignment=Bytes(base_alignment)) for a in whole]
+        free = []
+        for sw in family.members(accesses, SwizzleUnit.ELEMENT):
+            asked = [make_obligation(replace(a, swizzle=sw)) for a in accesses]
+            answers = [bank_access(o).answer for o in asked]
+            assert answers == [bank_access(o, any_will_do=True).answer for o in asked]
+            free += [sw] if set(answers) == {"holds"} else []
+        found = find_swizzle(accesses, family)
+        assert found.swizzle == (free[0] if free else None)
+        assert found.none_exists == (not free)
 
 
 def _free(accesses: list[BankAccess], sw: Swizzle) -> bool:
