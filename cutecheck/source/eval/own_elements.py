@@ -19,9 +19,11 @@ _CONVERSIONS = frozenset({"Float32", "Float16", "BFloat16", "Float64", "float", 
 def decided(m: Machine, node: ir.If | ir.Select, env: Env) -> tuple[Value, bool | None]:
     """The value of a condition, and what it decides: nothing where that is the numbers in registers, in such a run."""
     run = m.recorder.acts()
-    if run is None or run.thread is None or not (_numbers(node) or _only_elements(m, node, env)):
+    of_numbers = isinstance(node, ir.Select) and _numbers(node) is not None
+    if run is None or run.thread is None or of_numbers or not _only_elements(m, node, env):
         cond = conversions.tested(m, node.cond, env)
-        return cond, m.dialect.truth(cond)
+        chosen = number(m, node, cond) if isinstance(node, ir.Select) and of_numbers else None
+        return cond, None if chosen is not None else m.dialect.truth(cond)
     asked = dict(run.asked)
     cond = conversions.tested(m, node.cond, env)  # what it asks on the way (``a or b``) parts no threads, either
     run.asked = asked
@@ -76,9 +78,9 @@ def _computes(node: ir.Expr) -> bool:
     return isinstance(node, (ir.Lit, ir.Name, ir.Scoped))
 
 
-def _numbers(node: ir.If | ir.Select) -> tuple[int, int] | None:
+def _numbers(node: ir.Select) -> tuple[int, int] | None:
     """What is chosen of two plain numbers."""
-    if not isinstance(node, ir.Select) or not isinstance(node.then, ir.Lit) or not isinstance(node.other, ir.Lit):
+    if not isinstance(node.then, ir.Lit) or not isinstance(node.other, ir.Lit):
         return None
     arms = node.then, node.other
     found = [a.value for a in arms if isinstance(a.value, int) and not isinstance(a.value, bool) and a.ctype == "int"]

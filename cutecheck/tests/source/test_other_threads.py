@@ -172,3 +172,20 @@ def test_conditions_that_are_asked_as_a_whole(asked: str, tmp_path: Path, monkey
         told = [[str(e) for e in f.asked if "/ 32), 0)" in str(e)] for f in made if f.thread == thread]
         assert told
         assert all(any("*" in e for e in one) == whole for one in told)
+
+
+def test_what_a_choice_of_numbers_asks_on_the_way_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``tid == 5 || who_knows() ? 1 : 0``: the thread that is asked alone goes its own way."""
+    made: list[Replaying] = []
+    replay = teams.Team.replay
+    monkeypatch.setattr(teams.Team, "replay", lambda team, m: (made.extend(team.found), replay(team, m))[1])
+    text = ROLES.replace("    Empty::arrive(&empty[stage]);\n    if", """
+    int many = threadIdx.x == 5 && out[0] == half_t(0.f) ? 2 : 1;
+    int each = (threadIdx.x == 7 || threadIdx.x / 32 == 9) ? 2 : 1;
+    if (each == 1) Empty::arrive(&empty[stage]);
+    if""")  # fmt: skip
+    assert text != ROLES
+    _check(tmp_path, text, "k.cu", "sm_90a")
+    asked = {str(e) for f in made for e in f.asked}
+    assert any("5" in e and "threadIdx.x" in e for e in asked)
+    assert {f.thread for f in made} >= {0, 1, 7}
