@@ -46,8 +46,9 @@ def joined(m: Machine, node: ir.Binary, left: Value, env: Env) -> Value:
     run, one = m.recorder.acts(), _truth(left)
     if run is None or run.thread is None or one is None or not _of_index(left) or not _compares(node.right):
         return None
-    other = _truth(conversions.tested(m, node.right, env))
-    if other is None:
+    right = conversions.tested(m, node.right, env)
+    other = _truth(right)
+    if other is None or not _of_index(right):  # what all threads answer alike is asked of those that come to it
         return None
     whole = one * other if node.op == "&&" else one + other - one * other
     with run.unheard():  # where the left side decides, nothing need be known of the other
