@@ -270,17 +270,17 @@ def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     if event.predicate is not None:
         found: dict[Span, list[Predicate]] = {}
         for p in context.index.predicates_for(event):
-            found.setdefault(p.span, []).append(replace(p, bounds=tuple(map(_of_words, p.bounds))))
+            found.setdefault(p.span, []).append(replace(p, bounds=tuple(map(of_words, p.bounds))))
         return list(found.values())
     guards = [g for g in event.guards if g.bounds]
     if not guards:
         return []
     complete = all(g.complete for g in inner(event.guards))
-    bounds = tuple(_of_words(b) for g in guards for b in g.bounds)
+    bounds = tuple(of_words(b) for g in guards for b in g.bounds)
     return [[Predicate("", guards[-1].span, bounds, complete, *where)]]
 
 
-def _of_words(bound: Bound) -> Bound:
+def of_words(bound: Bound) -> Bound:
     """One whose limit is meant without its wrapping around: ``m - 64 * blockIdx.x`` is unsigned, for the index is.
 
     Which mode's extent it is what is left of, and from which tile on, is the same where it wraps around.
