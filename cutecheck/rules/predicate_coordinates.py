@@ -5,12 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from cutecheck.facts import Event, Predicate, TensorFact
+from cutecheck.facts import Call, Event, Predicate, TensorFact
 from cutecheck.facts.core import Bound
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import as_expr
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
+from cutecheck.rules.derive.guarded_stores import guarded_store
 from cutecheck.rules.derive.limits_of_blocks import other_index
 from cutecheck.rules.derive.predicates import fault_of
 
@@ -103,9 +104,16 @@ class PredicateCoordinates(Rule):
         """,
     )
 
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        event = guarded_store(call, context)
+        if event is not None:
+            yield from self._judged(event, context)
+
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
-        if event.kind != "copy" or len(event.operands) < 2:
-            return
+        if event.kind == "copy" and len(event.operands) > 1:
+            yield from self._judged(event, context)
+
+    def _judged(self, event: Event, context: Context) -> Iterable[Finding]:
         predicates = predicates_of(event, context)
         tensor = next((t for t in event.operands[:2] if guarded(t) is not None), None)
         part = None if tensor is None else guarded(tensor)

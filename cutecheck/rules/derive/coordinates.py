@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TypeGuard
 
 from cutecheck.facts import Event, Predicate, Span, TensorFact, Unknown
 from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr, Op, Var
-from cutecheck.model.ints import Dyn, Int, as_expr, known_value
+from cutecheck.model.ints import Dyn, Int, as_expr, known_value, wrap
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove.domains import PER_THREAD
 from cutecheck.records import record
@@ -23,6 +25,7 @@ from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.vectors import Mode, leaves, mode_sizes
 
 _BASE = 1 << 24
+_WORDS = ((1 << 32) - 1, (1 << 64) - 1)
 INDICES = ("threadIdx.", "blockIdx.")
 
 
@@ -267,14 +270,31 @@ def predicates_of(event: Event, context: Context) -> list[list[Predicate]]:
     if event.predicate is not None:
         found: dict[Span, list[Predicate]] = {}
         for p in context.index.predicates_for(event):
-            found.setdefault(p.span, []).append(p)
+            found.setdefault(p.span, []).append(replace(p, bounds=tuple(map(of_words, p.bounds))))
         return list(found.values())
     guards = [g for g in event.guards if g.bounds]
     if not guards:
         return []
     complete = all(g.complete for g in inner(event.guards))
-    bounds = tuple(b for g in guards for b in g.bounds)
+    bounds = tuple(of_words(b) for g in guards for b in g.bounds)
     return [[Predicate("", guards[-1].span, bounds, complete, *where)]]
+
+
+def of_words(bound: Bound) -> Bound:
+    """One whose limit is meant without its wrapping around: ``m - 64 * blockIdx.x`` is unsigned, for the index is.
+
+    Which mode's extent it is what is left of, and from which tile on, is the same where it wraps around.
+    """
+    whole = as_expr(bound.limit)
+    parts = [(factors[0].args[0], n) for factors, n in whole.terms if len(factors) == 1 and _wraps(factors[0])]
+    if len(parts) != 1 or parts[0][1] != 1:
+        return bound
+    others = ex.Expr(tuple(term for term in whole.terms if len(term[0]) != 1 or not _wraps(term[0][0])))
+    return replace(bound, limit=wrap(ex.add(others, parts[0][0]), True))
+
+
+def _wraps(atom: Var | Op) -> TypeGuard[Op]:
+    return isinstance(atom, Op) and atom.kind == "and" and atom.args[1].constant in _WORDS
 
 
 def unvaried(predicate: Predicate, part: Guarded) -> str | None:

@@ -12,13 +12,14 @@ from typing import cast
 
 from cutecheck.facts import ELEMENT_READ, ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
 from cutecheck.facts.core import BARRIER, CHUNK, UNSEEN, Guard
-from cutecheck.model.expr import Expr, Var, atom_expr
+from cutecheck.model.expr import Expr, Var, atom_expr, const
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import per_thread
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.coordinates import of_words
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.lanes import might, open_to_some
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
@@ -191,14 +192,25 @@ def _of_large_matrices(guard: Guard) -> bool:
         return _compares_alone(guard) and all(map(_holds_in_large, guard.holds))
     if not guard.complete:
         return False
-    for bound in guard.bounds:
-        limit = as_expr(bound.limit)
+    for bound in map(of_words, guard.bounds):
+        limit, value = _in_first_block(bound.limit), _in_first_block(bound.value)
         only = next(iter(limit.variables()), None)
         if only is None or limit != atom_expr(only) or "#" in only.name or only.domain.bounds()[1] is not None:
             return False
-        if not all(v.name.startswith(("threadIdx.", "blockIdx.")) for v in as_expr(bound.value).variables()):
+        if any(not v.name.startswith("threadIdx.") and not _passes(v) for v in value.variables()):
             return False
     return True
+
+
+def _in_first_block(number: Int) -> Expr:
+    whole = as_expr(number)
+    return whole.substitute({v.name: const(0) for v in whole.variables() if _of_block(v.name)})
+
+
+def _passes(variable: Var) -> bool:
+    """The passes of a loop with an end: ``i`` of an element of the thread's part of a tile."""
+    lo, hi = variable.domain.bounds()
+    return "#" in variable.name and lo is not None and hi is not None and not per_thread(variable.name)
 
 
 def _compares_alone(guard: Guard) -> bool:

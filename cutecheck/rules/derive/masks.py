@@ -48,6 +48,8 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
         or "SM90_TMA_LOAD_MULTICAST" not in atom.op
     ):
         return None
+    if any(_of_place(side) for g in event.guards for c in g.holds for side in (c.lhs, c.rhs)):
+        return None  # some blocks alone copy
     blocks = _blocks(shape)
     masks = [_value(as_expr(mask), b) for b in blocks]
     if any(m is None for m in masks):
@@ -57,7 +59,11 @@ def astray(call: Call, context: Context) -> tuple[Event, Astray] | None:
     tiles = [_tile(event.operands[0], b) for b in blocks]
     parts = [_part(event, b) for b in blocks]
     for rank, named in enumerate(bits):
-        why = _wrong(rank, named, of, tiles, sum(map(len, bits))) or _same_part(rank, named, of, parts)
+        why = (
+            _wrong(rank, named, of, tiles, sum(map(len, bits)))
+            or _same_part(rank, named, of, parts)
+            or _same_place(rank, named, event, blocks)
+        )
         if why:
             return event, Astray(rank, masks[rank] or 0, why)
     return None
@@ -87,6 +93,43 @@ def _same_part(rank: int, named: list[int], of: int | None, parts: list[tuple[in
     if other is None:
         return ""
     return f"which names block {other}, that brings the same part of the tile as this one: another part never comes"
+
+
+def _same_place(rank: int, named: list[int], event: Event, blocks: list[Values]) -> str:
+    """Of blocks that bring each other what lies whole tiles apart, by their places alone, each brings it to one place.
+
+    What loops and the host say, all blocks of a cluster share; parts of one tile have places of their own.
+    """
+    mine, there = _by_place(event, blocks[rank]), _destination(event, blocks[rank])
+    for r in (r for r in named if r != rank and there is not None and _destination(event, blocks[r]) == there):
+        theirs = _by_place(event, blocks[r])
+        if any(None not in (a, b) and a != b for a, b in zip(mine, theirs, strict=True)):
+            return f"which names block {r}, that brings another tile to the same place"
+    return ""
+
+
+def _by_place(event: Event, block: Values) -> tuple[int | None, ...]:
+    """Along each mode, how many whole tiles the block's place in its cluster moves it; None where more says it."""
+    return tuple(_whole_tiles(at, _whole_tile(event), block) for at in _coordinates(event.operands[0]) or ())
+
+
+def _whole_tiles(at: Expr, whole: int, block: Values) -> int | None:
+    by_place = tuple(t for t in at.terms if _of_place(Expr((t,))))
+    others = Expr(tuple(t for t in at.terms if t not in by_place))
+    if not whole or any(n % whole for _, n in others.terms):
+        return None
+    if any(v.name.startswith(_BLOCK) for v in others.variables()):
+        return None
+    moved = _value(Expr(by_place), {n: v for n, v in block.items() if not n.startswith(_BLOCK)})
+    return None if moved is None else moved // whole
+
+
+def _destination(event: Event, block: Values) -> tuple[int, ...] | None:
+    """Where the block's place in its cluster puts what it brings; None where other numbers of its own may say it."""
+    at = event.operands[1].offset if len(event.operands) > 1 else None
+    if not isinstance(at, (int, Dyn)) or any(v.name.startswith(_BLOCK) for v in as_expr(at).variables()):
+        return None
+    return _evaluated((as_expr(at),), block)
 
 
 def _order(event: Event) -> int:

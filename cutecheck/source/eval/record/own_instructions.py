@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from copy import copy as shallow
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Guard, Span, TensorFact, Unknown
-from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, FILLED, MULTICAST, REMOTE
+from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, FILLED, GUARDED, MULTICAST, REMOTE
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
@@ -113,6 +114,19 @@ class InstructionRecorder(LaunchRecorder):
             key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings)
             if key not in self.calls:
                 self._of_elements(key, FILLED, span, (self.tensor_fact(t, span),), "filled")
+
+    def compares_coordinates(self) -> bool:
+        """Whether a condition around compares coordinates, outside of all runs."""
+        return any(g.bounds for g in self._guards) and self.acts() is None and self.in_kernel() and not self._events_off
+
+    def guarded_element(self, t: TensorVal, span: Span) -> None:
+        """An element of global memory is stored under such a condition; the first time counts."""
+        if self.frame is None:
+            return
+        key = (span, "guarded", self.frame.symbol, self.frame.kernel, self.frame.bindings)
+        if key not in self.calls:
+            self._of_elements(key, GUARDED, span, (self.tensor_fact(t, span),), "element.global")
+            self.calls[key] = replace(self.calls[key], hypotheses=tuple(self.hypotheses))
 
     def _of_elements(
         self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",

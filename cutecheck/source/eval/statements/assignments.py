@@ -27,7 +27,7 @@ from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.intrinsics import cuda
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.scope import Env, self_of
-from cutecheck.source.eval.statements import element_reads, elements, shared_elements, touches
+from cutecheck.source.eval.statements import element_reads, elements, global_elements, shared_elements, touches
 from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.types import type_of
 from cutecheck.source.eval.values import (
@@ -137,6 +137,7 @@ def noted(m: Machine, node: ir.Assign, env: Env) -> None:
     if node.op != "=":
         shared_elements.reads(m, node.target, env)
     shared_elements.stores(m, node.target, env)
+    global_elements.stores(m, node.target, env)
 
 
 def told(m: Machine, node: ir.Assign, value: Value, env: Env) -> None:

@@ -1,0 +1,40 @@
+"""Elements of global memory that a kernel stores one by one under a condition on their coordinates."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from cutecheck.facts import Call, Event, Guard, Loop, TensorFact, Unknown
+from cutecheck.facts.core import GUARDED
+from cutecheck.model.ints import Dyn, as_expr
+from cutecheck.rules.base import Context
+from cutecheck.rules.derive.elements import block_of
+
+
+def guarded_store(call: Call, context: Context) -> Event | None:
+    """The store as a copy of one element by each thread; None for other calls.
+
+    How far a loop goes that has no end by its text may bound a mode, too: that counts as a condition of its own.
+    """
+    if not isinstance(call.result, Unknown) or call.result.reason != GUARDED:
+        return None
+    tensor = cast("TensorFact", call.arguments[0])
+    guards = (*call.guards, Guard("", call.span)) if _by_open_loops(tensor, call.loops) else call.guards
+    return Event(
+        f"element:{call.span}:{call.enclosing}:{call.arch}", "copy", "=", call.span, None, None, (tensor, tensor), None,
+        False, call.enclosing, call.arch, call.loop_depth, guards, block_of(call, context), None, call.hypotheses,
+        call.order, call.loops, call.block, call.kernel,
+    )  # fmt: skip
+
+
+def _by_open_loops(tensor: TensorFact, loops: tuple[Loop, ...]) -> bool:
+    numbers = as_expr(tensor.offset).variables() if isinstance(tensor.offset, (int, Dyn)) else ()
+    trips = {loop.trips for loop in loops}
+    for v in (v for v in numbers if "#" in v.name):
+        lo, hi = v.domain.bounds()
+        if lo is None or hi is None or (hi - lo) // v.domain.step + 1 not in trips:
+            return True
+    return False
+
+
+__all__ = ["guarded_store"]

@@ -1,0 +1,44 @@
+"""Single elements of global memory that threads store under comparisons of coordinates: an epilogue's predicates."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from cutecheck.facts import Unknown
+from cutecheck.model import algebra as alg
+from cutecheck.model.ints import CuteError, Dyn, UndecidedError
+from cutecheck.model.layout import Layout
+from cutecheck.source.eval import conversions, ir, places
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.repeatable import changes_nothing
+from cutecheck.source.eval.scope import Env
+from cutecheck.source.eval.values import Pointer, TensorVal
+
+
+def stores(m: Machine, target: ir.Expr, env: Env) -> None:
+    """What a statement assigns to, where a condition around it compares coordinates of an identity tensor."""
+    if isinstance(target, (ir.Call, ir.Index)) and m.recorder.compares_coordinates():
+        found = _located(m, target, env)
+        if found is not None:
+            m.recorder.guarded_element(found, target.span)
+
+
+def _located(m: Machine, target: ir.Call | ir.Index, env: Env) -> TensorVal | None:
+    """The element as a tensor of its own, a part of the same matrix; None for anything else."""
+    base = target.fn if isinstance(target, ir.Call) else target.base
+    args = [a.value for a in target.args] if isinstance(target, ir.Call) else list(target.args)
+    if not isinstance(base, ir.Name) or not args or not all(changes_nothing(a) for a in args):
+        return None
+    t = places.whole(m, base, env)
+    if not isinstance(t, TensorVal) or not isinstance(t.pointer, Pointer) or t.pointer.space != "gmem":
+        return None
+    if not isinstance(t.layout, Layout) or not isinstance(t.offset, (int, Dyn)):
+        return None
+    coord = tuple(m.dialect.to_model(conversions.number(m, m.eval(a, env), target.span)) for a in args)
+    if any(isinstance(c, (Unknown, Pointer, TensorVal)) or alg.has_underscore(c) for c in coord):
+        return None
+    try:
+        at = alg.apply_layout(t.layout, coord if len(coord) > 1 else coord[0])
+    except (CuteError, UndecidedError, TypeError, ValueError):
+        return None
+    return replace(t, layout=Layout(1, 0), offset=t.offset + at) if isinstance(at, (int, Dyn)) else None
