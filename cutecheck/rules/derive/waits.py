@@ -93,7 +93,7 @@ def short(filled: Use, use: Use, context: Context) -> Pending | None:
 
 
 def short_in_a_row(use: Use, context: Context) -> tuple[Use, Pending] | None:
-    """A copy outside of loops, or of loops that are unrolled, into the very part that is read, and the wait for nothing.
+    """A copy outside of loops, or of unrolled ones, into the very part that is read, and the wait that passes it by.
 
     Each is compared by its elements: the first copy into the buffer need not be that of the part.
     """
