@@ -18,6 +18,7 @@ from cutecheck.rules.derive.waits import (
     never_waited,
     overlaps,
     short,
+    short_in_a_row,
     written_since,
 )
 
@@ -48,6 +49,9 @@ def read_early(use: Use, context: Context) -> Fault | None:
     left = None if unknown_fill(use, context) else short(filled, use, context)
     if left is not None:
         return _left_open(filled, use, left)
+    part = None if unknown_fill(use, context) else short_in_a_row(use, context)
+    if part is not None:
+        return _left_open(part[0], use, part[1])
     missed = lost(use, context)
     if missed is not None:
         return _uncommitted(use, *missed)

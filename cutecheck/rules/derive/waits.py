@@ -9,7 +9,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import side_instruction
 from cutecheck.rules.derive.groups import Pending, never_committed, pending
 from cutecheck.rules.derive.targets import loads_by_tma
-from cutecheck.rules.derive.uses import Order, Use, exclusive, in_assembly, order, uniform
+from cutecheck.rules.derive.uses import Order, Use, elements, exclusive, in_assembly, memory, order, uniform
 
 _FEW = 8  # passes of a loop that reads what was waited for before it
 
@@ -90,6 +90,38 @@ def short(filled: Use, use: Use, context: Context) -> Pending | None:
     if not by_cp_async(filled):
         return None
     return pending(filled, use, context) if complete(use, context) else None
+
+
+def short_in_a_row(use: Use, context: Context) -> tuple[Use, Pending] | None:
+    """A copy outside of loops, or of unrolled ones, into the very part that is read, and the wait that passes it by.
+
+    Each is compared by its elements: the first copy into the buffer need not be that of the part.
+    """
+    mine = _fixed_part(use)
+    if mine is None or not complete(use, context):
+        return None
+    for filled in reversed(order(context).before(use)):
+        if not filled.written or not overlaps(filled, use):
+            continue
+        theirs = _fixed_part(filled)
+        if theirs is None or filled.root != use.root or filled.tensor.dtype != use.tensor.dtype:
+            return None  # it may lie anywhere: what is read may be this
+        if mine & theirs:
+            left = pending(filled, use, context) if by_cp_async(filled) and not filled.event.predicated else None
+            if left is not None and not exclusive(filled.event, use.event):
+                return filled, left
+            mine = mine - theirs
+    return None
+
+
+def _fixed_part(use: Use) -> set[int] | None:
+    """Where all elements of an access that is made once lie; None where an index chooses that may be any number."""
+    place = uniform(use)
+    numbers = {v.name: v.domain.bounds() for v in place.variables()}
+    if use.event.loops or any(lo is None or lo != hi for lo, hi in numbers.values()) or elements(use) is None:
+        return None
+    first = place.evaluate(dict.fromkeys(numbers, 0))
+    return memory(use, {place.evaluate({n: lo for n, (lo, _) in numbers.items() if lo is not None}) - first})
 
 
 def in_flight(use: Use, context: Context) -> Use | None:

@@ -134,15 +134,18 @@ def member(m: Machine, obj: Object, name: str, span: Span) -> Value:
         t = t.type
     base = obj.pointer.buffer
     ident = base if obj.cls.memo.get("union") else f"{base}.{name}"
+    start = None
     if ident != base:
-        within = m.recorder.within(base)
-        m.recorder.starts[ident] = within[1] // 8 + at if within is not None and isinstance(at, int) else None
+        within = m.recorder.within(base) if obj.pointer.offset == 0 else None
+        start = within[1] // 8 + at if within is not None and isinstance(at, int) else None
+        m.recorder.starts[ident] = start
     if isinstance(t, ClassInst):
         return Object(t, {}, Pointer(ident, "smem", t, 0, known), t.name)
     size = extent(m, t, span)[0]
     inner = t.inner if isinstance(t, ArrayType) else t
     decl: ir.Variable = fields[name]
-    m.recorder._buffer(ident, name, decl.span, None if isinstance(size, Unknown) else size, known, t)
+    m.recorder._buffer(ident, name, decl.span, None if isinstance(size, Unknown) else size, known, t, start)
+    m.recorder.starts_at(ident, start)  # another struct over the same memory may have a field of this name
     modules.state(m).setdefault("barrier bytes", {})[ident] = barrier_bytes(m, obj, name, span)
     return Pointer(ident, "smem", inner, 0, known)
 

@@ -166,6 +166,12 @@ class BufferRecorder(ReadingRecorder):
         )  # fmt: skip
         self.buffers[ident] = _Buffer(fact)
 
+    def starts_at(self, ident: str, start: int | None) -> None:
+        """Of members that are said to lie in two places it is not known where they lie."""
+        known = self.buffers.get(ident)
+        if known is not None and known.fact.start_bytes != start:
+            known.fact = replace(known.fact, start_bytes=None)
+
     def escape(self, m: Machine, values: list[Value], span: Span) -> None:
         """Values that reach code which was not followed: shared buffers among them are incomplete."""
         self.takes(values)
