@@ -10,7 +10,7 @@ from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Made, Named
 from cutecheck.rules.derive.proxies import Proxies
-from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, in_parts, key_of, sized
+from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, in_parts, key_of, sized, stored_in_parts
 from cutecheck.rules.derive.role_memory import Memory, shared_rows
 from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few
 from cutecheck.rules.derive.role_tmem import TensorMemory
@@ -71,6 +71,7 @@ class Block:
                 lanes[s.span].add(t.number % _WARP == 0)
         self.lone = {at for at, first in lanes.items() if first == {True}} if not replay.partial else set()
         self.parted = in_parts(threads)
+        self.stored_in_parts = stored_in_parts(threads)
         self.shared_rows = shared_rows(threads)
         self.filled -= self.parted
         self.now: dict[Key, Tile] = {}

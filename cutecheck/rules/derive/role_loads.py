@@ -91,6 +91,14 @@ def in_parts(threads: tuple[Thread, ...]) -> set[Key]:
     return {k for k, parts in found.items() if len({frozenset(gates) for gates in parts.values()}) > 1}
 
 
+def stored_in_parts(threads: tuple[Thread, ...]) -> set[Key]:
+    """What TMA stores from several places of: which of these a thread writes is not told apart."""
+    found: dict[Key, set[int]] = defaultdict(set)
+    for step in (s for t in threads for s in t.steps if s.kind == "drain"):
+        found[key_of(step.places[0])].add(step.places[0].offset)
+    return {k for k, starts in found.items() if len(starts) > 1}
+
+
 def gate_of(step: Step) -> Barrier:
     return step.places[0].buffer, step.places[0].offset
 
@@ -105,4 +113,5 @@ def holds(key: Key, other: Key) -> bool:
     return key == other or (buffer == another and lo <= low < high <= hi)
 
 
-__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "told_after"]
+__all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "stored_in_parts",
+           "told_after"]  # fmt: skip

@@ -167,6 +167,8 @@ class _Run(Block):
         self.memory.orders(me, w.clock, step)
         if step.kind not in ("copy", "load", "gemm", "drain"):
             return
+        if step.kind == "drain" and key_of(step.places[0]) in self.stored_in_parts:
+            return
         if step.function == "umma" and w.thread.number % _WARP:
             return  # all lanes come to it, and one issues it and tells when it is done
         uses: list[tuple[Place, How, bool]]
@@ -265,6 +267,8 @@ class _Run(Block):
             gate.over.append(known)
 
     def _read(self, me: int, w: Worker, step: Step, place: Place) -> None:
+        if step.kind == "drain" and key_of(step.places[0]) in self.stored_in_parts:
+            return
         if step.function == "umma" and w.thread.number % _WARP:
             return  # all lanes come to it, and one issues it
         tile = next((t for k, t in self.now.items() if holds(k, key_of(place))), None)

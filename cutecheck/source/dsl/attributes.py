@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
-from cutecheck.source.dsl import classes, cute_values, modules, patches, reclassed
+from cutecheck.source.dsl import barriers, classes, cute_values, modules, patches, reclassed
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.values import NONE, Module, Namespace
 from cutecheck.source.eval.containers import written
@@ -30,6 +30,8 @@ def store(m: Machine, base: Value, name: str, value: Value, span: Span) -> None:
         m.journal.set(base.fields, name, value)
     elif isinstance(base, FuncSet):
         m.journal.set(_of_function(m, base), name, value)
+    elif isinstance(base, Module) and barriers.is_function(base.name, name):
+        return  # one of the program's own in its place waits, or arrives, as well: that is what is known of it
     elif isinstance(base, Module):
         scope = modules.scope_of(m, base.name)
         own = scope.env.vars if scope is not None else modules.patched(m, base.name)

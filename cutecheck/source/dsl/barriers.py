@@ -67,6 +67,11 @@ _BARRIER_BITS = 64
 _DEPTH = 4
 
 
+def is_function(module: str, name: str) -> bool:
+    """Whether a module's function of this name is one of ``cute.arch`` that does something with a barrier."""
+    return name.startswith("mbarrier_") and name in _PARAMETERS and f"{module}.".endswith(_HOMES)
+
+
 def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     """Note what a call does with a barrier, or that more may be done with it."""
     if not isinstance(fn, (Extern, Builtin, Intrinsic, Unknown)) or not m.recorder.in_kernel():

@@ -27,6 +27,7 @@ from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, PASSES, ReplayOver
 from cutecheck.source.eval.reruns import roles
 from cutecheck.source.eval.scope import Entry, Env
+from cutecheck.source.eval.statements.loop_text import advances
 from cutecheck.source.eval.values import BudgetExceeded, Object, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -39,6 +40,7 @@ _MOST = 4  # configurations of one kernel that are
 _MOST_SHORTENED = 2  # runs for loops that other numbers alone say the passes of
 _ENOUGH = 100_000  # steps of these together, after which no other is
 _ENOUGH_OF_OTHERS = 300_000  # ... but one of another class, or with another number of threads: its roles are others
+_MOST_ADVANCED = 8  # stages that a thread leaves to others
 _LABELS = {"==": "eq", "<": "lt", "<=": "le"}
 _COMPARE = {"==": operator.eq, "<": operator.lt, "<=": operator.le}
 
@@ -174,6 +176,8 @@ def _run(
 def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
     """The numbers of a loop's passes, in the run of a kernel; None outside of one, and where threads differ in them."""
     run = m.recorder.acts()
+    if run is not None and run.thread is not None and advances(node):
+        return _advances(run, loop)
     if run is None or id(node) not in m.recorder.eventful:
         return None
     limits = [_number(run, x) for x in (loop.start, loop.stop, loop.step)]
@@ -195,6 +199,15 @@ def items(m: Machine, loop: RunTimeRange, node: ir.Loop) -> list[Value] | None:
         run.slices.decide(as_expr(x))
     run.rounds.counted(id(node), *asked)
     return list(passes)
+
+
+def _advances(run: Replaying, loop: RunTimeRange) -> list[Value] | None:
+    """The few passes in which a thread moves states on to its own stages: other threads may have others."""
+    start, stop, step = (run.whole(x) for x in (loop.start, loop.stop, loop.step))
+    if start is None or stop is None or not step:
+        return None
+    passes = range(start, stop, step)
+    return list(passes) if len(passes) <= _MOST_ADVANCED else None
 
 
 def compared(run: Replaying, op: str, a: Value, b: Value) -> bool | None:

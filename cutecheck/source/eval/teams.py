@@ -17,8 +17,8 @@ _COSTLY = 60_000  # of a run that came to no end: two of these, and no more role
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
-_MOST_ROLES, _MOST_OF_CPP = 12, 24  # that do something; threads of CUTLASS's pipelines tell other blocks, each its own
-_MOST_RUN, _MOST_RUN_OF_CPP = 24, 40  # the idle ones, too: each warp of a CUTLASS producer warpgroup is a role
+_MOST_ROLES = 24  # that do something: an epilogue's stores of single elements part the lanes of each warpgroup
+_MOST_RUN = 40  # the idle ones, too: each warp of a CUTLASS producer warpgroup is a role
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
 
 
@@ -166,8 +166,7 @@ def cheaper(m: Machine, start: Start, team: Team) -> Team:
 def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
-    runs, busy = (_MOST_RUN, _MOST_ROLES) if start.by_source else (_MOST_RUN_OF_CPP, _MOST_OF_CPP)
-    while left and len(team.found) < runs and team.busy() < busy and team.in_vain < _MOST_IN_VAIN:
+    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES and team.in_vain < _MOST_IN_VAIN:
         running = team.run(m, start, left[0])
         tried = several_tiles(running) if asks else []
         if tried:

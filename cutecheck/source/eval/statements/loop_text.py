@@ -80,6 +80,14 @@ def continues(node: Any) -> bool:
     return False
 
 
+@once
+def advances(node: ir.Loop) -> bool:
+    """Whether the passes of a loop do nothing but move states of pipelines on."""
+    body = node.body.body
+    calls = [s.expr for s in body if isinstance(s, ir.ExprStmt) and isinstance(s.expr, ir.Call)]
+    return 0 < len(calls) == len(body) and all(isinstance(c.fn, ir.Attr) and c.fn.ident == "advance" for c in calls)
+
+
 def leaves(body: ir.Stmt) -> bool:
     """Whether a pass of a loop ends with a statement that leaves it: ``while (true) { ...; break; }``."""
     while isinstance(body, ir.Block) and body.body:

@@ -40,7 +40,15 @@ from cutecheck.source.eval.statements.inductions import (
     values_of,
 )
 from cutecheck.source.eval.statements.inert import inert
-from cutecheck.source.eval.statements.loop_text import by_iterators, continues, leaves, prints, runs_once, written_once
+from cutecheck.source.eval.statements.loop_text import (
+    advances,
+    by_iterators,
+    continues,
+    leaves,
+    prints,
+    runs_once,
+    written_once,
+)
 from cutecheck.source.eval.statements.passes import walked_passes
 from cutecheck.source.eval.statements.recurrences import (
     NotCountedError,
@@ -93,7 +101,8 @@ def range_length(value: range) -> int:
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
-    walked = replay is not None and (replay.walks(node) or runs_once(node))
+    by_role = replay is not None and replay.thread is not None and replay.by_source and advances(node)
+    walked = replay is not None and (replay.walks(node) or runs_once(node) or by_role)
     if replay is not None and not walked:
         registers = touches.registers(node, env)
         touches.named(replay, node, env)
