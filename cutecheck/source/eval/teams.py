@@ -19,6 +19,7 @@ _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
 _MOST_ROLES = 24  # that do something: an epilogue's stores of single elements part the lanes of each warpgroup
 _MOST_RUN = 40  # the idle ones, too: each warp of a CUTLASS producer warpgroup is a role
+_MOST_OF_UMMA = 12, 24  # of a DSL kernel with UMMA: more read numbers of several operands, which only its host ties
 _MOST_IN_VAIN = 2  # runs, after which no other roles are run
 
 
@@ -82,6 +83,11 @@ class Team:
     def idle(self) -> bool:
         """Whether all runs ended before any step, as of a block without work."""
         return all(self.ended) and not any(f.steps for f in self.found)
+
+    @property
+    def multiplies(self) -> bool:
+        """Whether some thread issues an UMMA."""
+        return any(s.function == "umma" for f in self.found for s in f.steps)
 
     def busy(self) -> int:
         """Roles that were run and do something, apart from waiting for all others."""
@@ -166,7 +172,10 @@ def cheaper(m: Machine, start: Start, team: Team) -> Team:
 def run_team(m: Machine, start: Start, team: Team, asks: bool = False) -> list[Numbers] | None:
     """Run the threads. ``asks``: no more of them once they tell of numbers at which there are several tiles: these."""
     left = team.left(m)
-    while left and len(team.found) < _MOST_RUN and team.busy() < _MOST_ROLES and team.in_vain < _MOST_IN_VAIN:
+    while left and team.in_vain < _MOST_IN_VAIN:
+        busy, runs = _MOST_OF_UMMA if start.by_source and team.multiplies else (_MOST_ROLES, _MOST_RUN)
+        if len(team.found) >= runs or team.busy() >= busy:
+            break
         running = team.run(m, start, left[0])
         tried = several_tiles(running) if asks else []
         if tried:
