@@ -24,10 +24,10 @@ class PredicateCoordinates(Rule):
     What it checks
         Where the predicates of ``copy_if`` are comparisons of coordinates: the coordinates are those of the elements
         that each thread copies; every mode that a block index walks, and whose run-time extent the tile need not
-        divide, is compared with a limit; and that limit is the extent of this mode, not one more, not that of another,
-        and not that of the whole matrix where the coordinates start at the tile, nor what is left of it from a tile
-        of another pass of the loop on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block
-        index.
+        divide, is compared with a limit; and that limit is the extent of this mode, not one more, not that of another
+        (of one that was sliced away, too, or of another matrix whose tiles start elsewhere), and not that of the whole
+        matrix where the coordinates start at the tile, nor what is left of it from a tile of another pass of the loop
+        on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block index.
 
     Why
         CuTe connects a predicate with a copy by position alone. An identity tensor partitioned by another copy, limits

@@ -14,6 +14,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.bare import bare
+from cutecheck.rules.derive.before_start import before_start
 from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.overhang import overhang
@@ -34,9 +35,11 @@ class TilePastEnd(Replayed):
         start of what the kernel is given, by a loop that goes down and has taken the second tile and the first. The
         only launch, of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy
         takes under a predicate that compares coordinates with limits, no other takes without, nor other tiles of the
-        same rows, nor stores the same tile of a matrix with the same extents. Of a mode that block indices walk, and of
-        which one copy takes what lies before its end, no other copy of the kernel stores whole tiles. No copy without
-        predicates takes all of a tile that is larger than the tensor.
+        same rows, nor the same tile of a matrix with the same extents, or tiled in the same way with extents of its
+        own. Of a matrix that is moved back by what its extent lacks to whole tiles, so that the short one is the first,
+        no copy takes what lies before the start. Of a mode that block indices walk, and of which one copy takes what
+        lies before its end, no other copy of the kernel stores whole tiles. No copy without predicates takes all of a
+        tile that is larger than the tensor.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -108,23 +111,38 @@ class TilePastEnd(Replayed):
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
-        if event.kind != "copy" or event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
+        before = before_start(event, context) if event.kernel and event.kind == "copy" else None
+        if before is not None:
+            yield self.finding(
+                event.span,
+                f"`{before.tensor.name}` is copied from `{before.position}` on along mode {before.mode}, which is "
+                f"negative where its extent `{before.extent}` is no whole number of tiles: there are no such elements",
+                label="starts before the matrix",
+                help=f"copy where the coordinate of mode {before.mode} is greater than -1",
+                related=[Related(before.tensor.span, f"part of {before.tensor.root_layout}")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
+        if event.kind != "copy" or event.predicated:
             return
         without = bare(event, context) if event.kernel else None
         if without is not None:
             tensor, other = without
             own = any(t.buffer == tensor.buffer for t in other.operands[:2])
+            done = "read" if tensor == event.operands[0] else "stored"
             yield self.finding(
                 event.span,
                 f"`{tensor.name}` is copied under a predicate at line {other.span.line}, and here without: elements "
                 "that the predicate leaves out are no part of the matrix"
                 if own
-                else f"`{tensor.name}` is stored without a predicate, and at line {other.span.line} the same tile of a "
+                else f"`{tensor.name}` is {done} without a predicate, and at line {other.span.line} the same tile of a "
                 "matrix with the same extents is copied under one: elements that it leaves out are no part of either",
                 label="no predicate", help="copy_if with the same predicate",
                 related=[Related(other.span, "only what the predicate allows is copied here")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
+            return
+        if not all(map(same_in_all_blocks, inner(event.guards))):
             return
         whole = stored_whole(event, context) if event.kernel else None
         if whole is not None:

@@ -9,9 +9,18 @@ from cutecheck.model import expr as ex
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import block_modes, bounded_mode, guarded, left_of, loop_modes, predicates_of
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    block_modes,
+    bounded_mode,
+    guarded,
+    left_of,
+    loop_names,
+    predicates_of,
+)
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.predicates import open_end
+from cutecheck.rules.derive.tile_starts import along, block_start, only
 from cutecheck.rules.derive.vectors import Mode, leaves
 
 
@@ -24,60 +33,73 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
     of_all = {(g.span, g.negated) for g in inner(event.guards) if not same_in_all_blocks(g)}
     for other in _predicated(context).get((event.kernel, event.enclosing, event.arch), ()):
         theirs = {(g.span, g.negated) for g in inner(other.guards)}
-        pairs = [(t, u) for t in event.operands[:2] for u in other.operands[:2] if _alike(t, u)]
-        twins = [u for u in other.operands[:2] if _same_tile(event, u)] if conditions <= theirs else []
+        pairs = [(t, u) for t in event.operands[:2] for u in other.operands[:2] if _of_one(t, u)]
+        twins = _twins(event, other) if conditions <= theirs else []
         if conditions <= theirs and any(_asks_of(event, ps, context) for ps in predicates_of(other, context)):
             return event.operands[1], other
         asked = [p for predicates in predicates_of(other, context) for p in predicates] if pairs or twins else []
         if not asked or not all(p.bounds for p in asked):
             continue
-        found = next((t for t, u in pairs if t.offset == u.offset), None) if conditions <= theirs else None
+        found = next((t for t, u in pairs if _alike(t, u)), None) if conditions <= theirs else None
         if found is None and of_all <= theirs:
             found = next((t for t, u in pairs if _same_rows(event, t, u, asked, context)), None)
         if found is not None:
             return found, other
-        if any(_ends(event, u, predicates, context) for u in twins for predicates in predicates_of(other, context)):
-            return event.operands[1], other
+        open_ = (t for t, u in twins for ps in predicates_of(other, context) if _ends(event, u, t, ps, context))
+        if (unasked := next(open_, None)) is not None:
+            return unasked, other
     return None
 
 
-def _same_tile(event: Event, other: TensorFact) -> bool:
-    """What is stored is the same tile, of a matrix with the same extents, as the other is of its own."""
-    stored = event.operands[1] if len(event.operands) > 1 else None
-    if stored is None or stored.buffer in (None, other.buffer):
-        return False
-    part, its = guarded(stored), guarded(other)
-    if part is None or its is None or (part.extents, part.tile) != (its.extents, its.tile):
-        return False
-    named = dict(zip(map(as_expr, part.strides), map(as_expr, its.strides), strict=True))
-    strides = {only.name: its for mine, its in named.items() if (only := _alone(mine)) is not None}
-    mine, theirs = _modes(stored.layout), _modes(other.layout)
-    alike = [(size, as_expr(step).substitute(strides)) for size, step in mine or ()]
-    same = bool(mine) and alike == [(size, as_expr(step)) for size, step in theirs or ()]
-    return same and part.offset.substitute(strides) == its.offset
+def _twins(event: Event, other: Event) -> list[tuple[TensorFact, TensorFact]]:
+    """Tensors of the one and the other that are the same tiles of matrices with the same extents.
+
+    Of two that are read, or two that are stored, the extents may have names of their own. What is stored as it was read
+    may have room for whole tiles, where the source does not say that both are of one shape.
+    """
+    return [
+        (t, u) for i, t in enumerate(event.operands[:2]) for j, u in enumerate(other.operands[:2])
+        if _same_tile(t, u, own_names=i == j)
+    ]  # fmt: skip
 
 
-def _alone(e: ex.Expr) -> ex.Var | None:
-    only = next(iter(e.variables()), None)
-    return only if only is not None and e == ex.atom_expr(only) else None
+def _same_tile(mine: TensorFact, other: TensorFact, own_names: bool) -> bool:
+    if mine.buffer in (None, other.buffer):
+        return False
+    part, its = guarded(mine), guarded(other)
+    if part is None or its is None or part.tile != its.tile or len(part.extents) != len(its.extents):
+        return False
+    if not own_names and part.extents != its.extents:
+        return False
+    named: dict[str, ex.Expr] = {}
+    pairs = zip((*part.extents, *part.strides), (*its.extents, *its.strides), strict=True)
+    for a, b in ((as_expr(a), as_expr(b)) for a, b in pairs):
+        name = only(a)
+        if (a != b and (name is None or only(b) is None)) or (name and named.setdefault(name.name, b) != b):
+            return False
+    ours, theirs = _modes(mine.layout), _modes(other.layout)
+    alike = [(size, as_expr(step).substitute(named)) for size, step in ours or ()]
+    same = bool(ours) and alike == [(size, as_expr(step)) for size, step in theirs or ()]
+    return same and part.offset.substitute(named) == its.offset
 
 
 def _modes(layout: object) -> list[Mode] | None:
     return leaves(layout.shape, layout.stride) if isinstance(layout, Layout) else None
 
 
-def _ends(event: Event, tensor: TensorFact, asked: list[Predicate], context: Context) -> bool:
-    """A predicate leaves out what lies past the end of a mode that need not be a whole number of tiles."""
-    part = guarded(tensor)
-    if part is None or not asked or not all(p.bounds for p in asked):
+def _ends(event: Event, asking: TensorFact, tensor: TensorFact, asked: list[Predicate], context: Context) -> bool:
+    """A predicate leaves out what lies past the end of a mode, and that of the tensor need not be whole tiles."""
+    part, its = guarded(tensor), guarded(asking)
+    if part is None or its is None or not asked or not all(p.bounds for p in asked):
         return False
     for bound in (b for p in asked for b in p.bounds):
         mode = bounded_mode(bound.value, bound.coordinates)
-        if mode is None or mode >= len(part.extents) or as_expr(bound.value) != as_expr(bound.coordinates[mode]):
+        if mode is None or mode >= len(its.extents) or as_expr(bound.value) != as_expr(bound.coordinates[mode]):
             return False
-        if left_of(bound.limit, part.extents[mode]) != 0 or not open_end(
-            event, part.extents[mode], part.tile[mode], context
-        ):
+        own = left_of(bound.limit, its.extents[mode]) == 0
+        if not own and (its.extents == part.extents or only(as_expr(bound.limit)) is None):
+            return False
+        if not all(open_end(event, e, part.tile[mode], context) for e in (bound.limit, part.extents[mode])):
             return False
     return True
 
@@ -98,7 +120,7 @@ def _asks_of(event: Event, asked: list[Predicate], context: Context) -> bool:
         there = set(part.offset.terms)
         if not walked.terms or not set(ex.mul(walked, as_expr(part.strides[mode])).terms) <= there:
             return False
-    return _ends(event, stored, asked, context)
+    return _ends(event, stored, stored, asked, context)
 
 
 def _of_block(e: ex.Expr) -> bool:
@@ -119,14 +141,23 @@ def _same_rows(
     if any(m is None or m >= len(part.extents) for m in modes):
         return False
     compared = {m for m in modes if m is not None}
-    walked = {name: mode for p in (part, other) for mode, name in loop_modes(p).items()}
-    apart = {v.name for v in ex.sub(part.offset, other.offset).variables()} - {
-        v.name for s in part.strides for v in as_expr(s).variables()
-    }
-    if not apart or not all(walked.get(name, -1) not in (-1, *compared) for name in apart):
-        return False
-    of_blocks = compared <= block_modes(part).keys() and block_modes(part) == block_modes(other)
-    return of_blocks and all(open_end(event, part.extents[m], part.tile[m], context) for m in compared)
+    starts = {m: along(part, m) for m in compared}
+    if not all(s and s == along(other, m) and _block_walks(part, m) for m, s in starts.items()):
+        apart = {v.name for v in ex.sub(part.offset, other.offset).variables()} - {
+            v.name for s in part.strides for v in as_expr(s).variables()
+        }
+        walked = {**loop_names(other), **loop_names(part)}
+        if mine.layout != its.layout or not apart or any(walked.get(n, -1) in (-1, *compared) for n in apart):
+            return False
+        if not all(_block_walks(part, m) and _block_walks(part, m) == _block_walks(other, m) for m in compared):
+            return False
+    return all(open_end(event, part.extents[m], part.tile[m], context) for m in compared)
+
+
+def _block_walks(part: Guarded, mode: int) -> tuple[str | None, ex.Expr | None] | None:
+    """What of the block indices a tile's position along a mode is made of; None where it is of none of them."""
+    found = block_modes(part).get(mode), block_start(part, mode)
+    return found if found[0] is not None or (found[1] is not None and found[1].terms) else None
 
 
 def _predicated(context: Context) -> dict[tuple[str, str, str], list[Event]]:
@@ -139,10 +170,15 @@ def _predicated(context: Context) -> dict[tuple[str, str, str], list[Event]]:
     return cast("dict[tuple[str, str, str], list[Event]]", context.memo["predicated copies"])
 
 
-def _alike(a: TensorFact, b: TensorFact) -> bool:
-    """Equal parts of the same tensor, wherever they start."""
+def _of_one(a: TensorFact, b: TensorFact) -> bool:
+    """Parts of the same tensor, tiled in the same way."""
     return (
         a.space == b.space == "gmem"
         and a.buffer is not None
-        and (a.buffer, a.dtype, a.layout, a.root_layout) == (b.buffer, b.dtype, b.layout, b.root_layout)
+        and (a.buffer, a.dtype, a.tile_layout, a.root_layout) == (b.buffer, b.dtype, b.tile_layout, b.root_layout)
     )
+
+
+def _alike(a: TensorFact, b: TensorFact) -> bool:
+    """The same part of it."""
+    return (a.layout, a.offset) == (b.layout, b.offset)

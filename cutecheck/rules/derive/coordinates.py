@@ -42,6 +42,7 @@ class Guarded:
     tile: tuple[Int, ...]
     offset: Expr
     kept: tuple[int, tuple[int, ...]] | None = None  # how many modes the whole tensor has, and which of them these are
+    left: tuple[tuple[Int, Int], ...] = ()  # extents and strides of the others
 
 
 def guarded(tensor: TensorFact) -> Guarded | None:
@@ -57,13 +58,15 @@ def guarded(tensor: TensorFact) -> Guarded | None:
     if modes is None or len(modes) != rank:
         return None
     kept = _kept([s for _, s in modes], tile, sizes)
+    left: tuple[tuple[Int, Int], ...] = ()
     if kept is not None:
+        left = tuple((e, s) for i, (e, s) in enumerate(modes) if i not in kept)
         modes, rank = [modes[i] for i in kept], len(kept)
     if len(sizes) < rank:
         return None
     return Guarded(
         tuple(e for e, _ in modes), tuple(s for _, s in modes), tuple(sizes[:rank]), as_expr(tensor.offset),
-        None if kept is None else (len(root.shape) if isinstance(root.shape, tuple) else 1, tuple(kept)),
+        None if kept is None else (len(root.shape) if isinstance(root.shape, tuple) else 1, tuple(kept)), left,
     )  # fmt: skip
 
 
@@ -111,19 +114,28 @@ def block_modes(part: Guarded) -> dict[int, str]:
 def goes_on(part: Guarded, index: str) -> bool:
     """Whether blocks go on along an index in a loop, by the grid's size there: what ends it says how many tiles."""
     size = index.replace("blockIdx", "gridDim")
-    products = [{v.name for f in factors for v in _variables(f)} for factors, _ in part.offset.terms]
+    products = [{v.name for f in factors for v in variables_of(f)} for factors, _ in part.offset.terms]
     return any(size in names and any("#" in n for n in names) for names in products)
 
 
-def _variables(factor: Var | Op) -> Iterable[Var]:
+def variables_of(factor: Var | Op) -> Iterable[Var]:
     return (factor,) if isinstance(factor, Var) else (v for a in factor.args for v in a.variables())
 
 
 def loop_modes(part: Guarded) -> dict[int, str]:
     """Modes that a number which loops change walks in steps of the tile, either way: mode -> its name."""
+    return _walked(part, _loop_names(part))
+
+
+def loop_names(part: Guarded) -> dict[str, int]:
+    """All numbers that loops change and that walk a mode in steps of the tile, several along one, too."""
+    return {name: mode for name in _loop_names(part) for mode in _walked(part, {name})}
+
+
+def _loop_names(part: Guarded) -> set[str]:
     sizes = {v.name for n in (*part.extents, *part.strides) for v in as_expr(n).variables()}
     names = {v.name for v in part.offset.variables()} - sizes
-    return _walked(part, {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith(INDICES)})
+    return {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith(INDICES)}
 
 
 def forwards(part: Guarded, mode: int) -> str | None:
@@ -312,40 +324,6 @@ def unvaried(predicate: Predicate, part: Guarded) -> str | None:
             if looped and v.name not in written | moved:
                 return v.name.partition("#")[0]
     return None
-
-
-def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context) -> str | None:
-    """The global tensor of the same kernel whose extent a limit is, where it is none of this tensor's.
-
-    Only one that another block index moves along that mode, or in other steps, is certainly another matrix's: code that
-    computes one predicate for all operands of an elementwise kernel means tensors of one shape.
-    """
-    if known_value(limit) is not None or any(left_of(limit, e) is not None for e in part.extents):
-        return None
-    if any(known_value(e) is not None for e in part.extents):
-        return None
-    found: str | None = None
-    for other in context.facts.events:
-        alike = other.kernel == event.kernel if event.kernel else other.enclosing == event.enclosing
-        if not alike or other.arch != event.arch:
-            continue  # helpers copy each operand of a kernel in an instantiation of their own
-        for tensor in other.operands:
-            whole = guarded(tensor)
-            if whole is None:
-                continue
-            its = [i for i, e in enumerate(whole.extents) if left_of(limit, e) is not None]
-            walks, own = [_walk(whole, i) for i in its], _walk(part, mode)
-            if any(walk is None or own in (None, walk) for walk in walks):
-                return None
-            if its:
-                found = found or tensor.name
-    return found
-
-
-def _walk(part: Guarded, mode: int) -> tuple[str, int] | None:
-    """The block index that moves a tensor along a mode, and the tile's extent."""
-    index, size = block_modes(part).get(mode), known_value(part.tile[mode])
-    return None if index is None or size is None else (index, size)
 
 
 def open_limits(event: Event, context: Context) -> bool:

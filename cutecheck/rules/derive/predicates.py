@@ -23,7 +23,6 @@ from cutecheck.rules.derive.coordinates import (
     beyond,
     block_modes,
     bounded_mode,
-    foreign,
     goes_on,
     left_of,
     loop_modes,
@@ -32,6 +31,7 @@ from cutecheck.rules.derive.coordinates import (
 )
 from cutecheck.rules.derive.guards import inner
 from cutecheck.rules.derive.instructions import Astray, astray
+from cutecheck.rules.derive.tile_starts import foreign
 from cutecheck.rules.derive.vectors import mode_sizes
 
 
@@ -193,17 +193,10 @@ def _of_limits(
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
     yield from _one_too_far(event, predicate, tensor, part, context)
+    yield from _of_other_modes(event, predicate, tensor, part, context)
     for mode, limit in sorted(limits.items()):
         own = part.extents[mode]
-        other = next((d for d, e in enumerate(part.extents) if d != mode and left_of(limit, e) is not None), None)
-        other = None if left_of(limit, own) is not None else other
-        if other is not None and _differ(event, part.extents[other], own, context):
-            yield Fault(
-                f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {_of(limit, part, other)}"
-                f"the extent of mode {other}, not `{own}`",
-                f"`{limit}` is {_of(limit, part, other)}the extent of mode {other}",
-                "give the limits in the order of the matrix's modes",
-            )
+        other = None if left_of(limit, own) is not None else _other_mode(limit, mode, part)
         whose = foreign(limit, mode, part, event, context) if other is None else None
         part_of = "what is left of " if {v.name for v in as_expr(limit).variables()} & _BLOCKS else ""
         if whose is not None and _differ(event, limit, own, context):
@@ -265,6 +258,42 @@ def _of_limits(
             )
 
 
+def _of_other_modes(
+    event: Event, predicate: Predicate, tensor: TensorFact, part: Guarded, context: Context
+) -> Iterator[Fault]:
+    """Coordinates that are compared with the extent of another mode than their own."""
+    asked = [(m, b.limit) for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None]
+    for mode, limit in sorted(asked, key=lambda a: a[0]):
+        own, other = part.extents[mode], _other_mode(limit, mode, part)
+        if other is None or left_of(limit, own) is not None or not _differ(event, other.extent, own, context):
+            continue
+        if any(m == mode and left_of(n, own) is not None for m, n in asked) and other.mode in {m for m, _ in asked}:
+            continue  # besides its own, and the other mode is asked for, too
+        part_of = "" if left_of(limit, other.extent) == 0 else "what is left of "
+        yield Fault(
+            f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {part_of}the extent of "
+            f"{other.name}, not `{own}`",
+            f"`{limit}` is {part_of}the extent of {other.name}",
+            "give the limits in the order of the matrix's modes",
+        )
+
+
+@record(frozen=True, slots=True)
+class _Mode:
+    """One of a tensor's modes, its number among those that are left (-1: it was sliced away), and how it is called."""
+
+    mode: int
+    extent: Int
+    name: str
+
+
+def _other_mode(limit: Int, mode: int, part: Guarded) -> _Mode | None:
+    """The mode whose extent a limit is, or of which it is what blocks leave."""
+    every = [(d, e, f"mode {d}") for d, e in enumerate(part.extents) if d != mode]
+    every += [(-1, e, "a mode that was sliced away") for e, _ in part.left if known_value(e) is None]
+    return next((_Mode(*m) for m in every if left_of(limit, m[1]) is not None), None)
+
+
 def _whole(tensor: TensorFact, mode: int, limit: Int, index: str) -> Fault:
     return Fault(
         f"the coordinates of `{tensor.name}`'s predicates start at the tile, but mode {mode} is compared with "
@@ -313,11 +342,6 @@ def _elsewhere_bounded(event: Event) -> bool:
 
 
 _BLOCKS = {f"blockIdx.{axis}" for axis in "xyz"}
-
-
-def _of(limit: Int, part: Guarded, mode: int) -> str:
-    taken = left_of(limit, part.extents[mode])
-    return "" if taken is None or taken == 0 else "what is left of "
 
 
 def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:

@@ -25,6 +25,8 @@ _FLIPPED = {">": "<", ">=": "<="}
 _RELATIONS = {**_OPPOSITE, "==": "!=", "!=": "=="}
 _RELS = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
 _ASKS = ("size", "rank", "ceil_div", "min", "max", "get")
+_LESS = ("elem_less", "elem_leq")
+_MOST_KEPT = 64  # comparisons that variables hold: they are asked soon, or never
 _CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
 
 
@@ -65,8 +67,24 @@ def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
         m.recorder.named[number.expr] = tuple(bounds), complete
 
 
+def kept(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
+    """``inside = elem_less(c[i], limits)``, whose value is no number: who asks the variable asks for this object."""
+    if not isinstance(init, ir.Call) or _ident(init.fn) not in _LESS or not isinstance(value, (Scalar, Unknown)):
+        return
+    bounds, complete = conjunction(m, init, env)
+    if not bounds:
+        return
+    latest = m.recorder.compared_as
+    if len(latest) >= _MOST_KEPT:
+        del latest[next(iter(latest))]
+    latest[id(value)] = value, (tuple(bounds), complete)
+
+
 def _of_value(m: Machine, value: Value) -> tuple[list[Bound], bool]:
     """What is compared where a variable has this value."""
+    held = m.recorder.compared_as.get(id(value))
+    if held is not None and held[0] is value:
+        return list(held[1][0]), held[1][1]
     number = value.value if isinstance(value, Scalar) else value
     bounds, complete = m.recorder.named.get(number.expr, ((), False)) if isinstance(number, Dyn) else ((), False)
     return list(bounds), complete
@@ -122,9 +140,12 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
         return _compared(m, low, high, _FLIPPED.get(op, op) == "<=", env)
     if not holds and not isinstance(node, ir.Cast):
         return [], False
-    if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in ("elem_less", "elem_leq"):
+    if isinstance(node, ir.Call) and len(node.args) >= 2 and _ident(node.fn) in _LESS:
         first, second = node.args[0].value, node.args[1].value
-        return _compared(m, first, second, _ident(node.fn) == "elem_leq", env)
+        closed = _ident(node.fn) == "elem_leq"
+        said = _compared(m, first, second, closed, env)
+        # of tuples `elem_leq(a, b)` is `!elem_less(b, a)`: one element that is not greater is enough
+        return ([], False) if closed and len(said[0]) > 1 else said
     if (flags := _flag(m, node, env)) is not None and isinstance(node, (ir.Call, ir.Index)):
         given = _coordinate(m, node, env)
         known = asked_flags.asked(m, flags[1], _counting(flags[0], given))
@@ -135,7 +156,7 @@ def conjunction(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tupl
             return conjunction(m, node.args[0].value, env)
     if isinstance(node, ir.Cast):
         return conjunction(m, node.operand, env, holds)
-    if isinstance(node, (ir.Name, ir.Attr)) and holds and m.recorder.named:
+    if isinstance(node, (ir.Name, ir.Attr)) and holds and (m.recorder.named or m.recorder.compared_as):
         return _of_value(m, m.eval(node, env))
     if isinstance(node, ir.Call) and node.launch is None and m.dialect.by_value and all(
         asks(m, a.value, env) for a in node.args
@@ -203,6 +224,8 @@ def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Con
     """What a condition that holds, or does not, says of numbers: ``i < size<2>(t) - 1`` in a loop over ``i``."""
     if isinstance(node, ir.Unary) and node.op in ("!", "not"):
         return stated(m, node.operand, env, not holds)
+    if isinstance(node, ir.Call) and _ident(node.fn) == "elem_less" and len(node.args) == 2:
+        return _all_below(m, node.args[0].value, node.args[1].value, env, holds)
     if not isinstance(node, ir.Binary):
         return ()
     if node.op in (_AND if holds else _OR):
@@ -218,6 +241,18 @@ def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Con
     return (Condition(_RELS[op], as_expr(low), as_expr(high)),)
 
 
+def _all_below(m: Machine, low: ir.Expr, high: ir.Expr, env: Env, holds: bool) -> tuple[Condition, ...]:
+    """``elem_less(a, b)``: of tuples all that it says where it holds, nothing where it does not."""
+    if not (asks(m, low, env) and asks(m, high, env)):
+        return ()
+    values, limits = _leaves(m, m.eval(low, env)), _leaves(m, m.eval(high, env))
+    if values is None or limits is None or len(values) != len(limits) or not (holds or len(values) == 1):
+        return ()
+    pairs = [(as_expr(a), as_expr(b)) for a, b in zip(values, limits, strict=True)]
+    pairs = [(a, b) for a, b in pairs if a.constant is None or b.constant is None]
+    return tuple(Condition(Rel.LT, a, b) if holds else Condition(Rel.LE, b, a) for a, b in pairs)
+
+
 def told(m: Machine, node: ir.Expr, env: Env, value: Value, holds: bool = True) -> tuple[Condition, ...]:
     """What a condition says by its text or, of Python's, by its value: of a variable, of what it was compared as."""
     found = stated(m, node, env, holds)
@@ -231,6 +266,12 @@ def asks(m: Machine, node: ir.Expr, env: Env) -> bool:
     if isinstance(node, ir.Call) and node.launch is None and isinstance(node.fn, ir.Name):
         known = node.fn.ident in (*_ASKS, *NUMBERS) or isinstance(m.eval(node.fn, env), TensorVal)
         return known and all(asks(m, a.value, env) for a in node.args)
+    if isinstance(node, ir.Call) and isinstance(node.fn, ir.Attr) and len(node.args) == 1:  # `cutlass.Int32(-1)`
+        return _ident(node.fn) in _CASTS and asks(m, node.args[0].value, env)
+    if isinstance(node, ir.Index):
+        return asks(m, node.base, env) and all(asks(m, a, env) for a in node.args)
+    if isinstance(node, ir.Sequence_):
+        return all(asks(m, a.value, env) for a in node.items)
     return changes_nothing(node)
 
 
@@ -246,7 +287,7 @@ def _coordinates(m: Machine, node: Any, env: Env) -> tuple[Int, ...] | None:
         inner = getattr(node, field, None)
         if inner is not None and (found := _coordinates(m, inner, env)) is not None:
             return found
-    for arg in getattr(node, "args", ()):
+    for arg in (*getattr(node, "args", ()), *getattr(node, "items", ())):
         inner = arg.value if isinstance(arg, ir.Arg) else arg
         if (found := _coordinates(m, inner, env)) is not None:
             return found

@@ -121,6 +121,8 @@ def _assign(m: Machine, node: ir.Assign, env: Env) -> Done:
     element_reads.computed_with(m, node, env)
     value = m.eval(node.value, env)
     noted(m, node, env)
+    if isinstance(node.target, ir.Name):
+        predicates.kept(m, node.value, value, env)
     state = observed.state_kept(m, node.value, value, env) if node.op == "=" else None
     cells = assign_by(m, node.target, node.op, value, env, node.span)
     told(m, node, value, env)

@@ -185,6 +185,7 @@ def _local(m: Machine, node: ir.Local, env: Env) -> Done:
         observed.keep(m, env.vars, decl.name, state)
         if m.dialect.by_value and isinstance(value, (Scalar, Dyn)):
             predicates.named(m, _only(decl), value, env)
+        predicates.kept(m, _only(decl), value, env)
         m.recorder.declared(m, decl, value, env, unit)
     elif isinstance(decl, ir.Alias) and decl.tparams is None:
         value = m.eval(decl.target, env)
