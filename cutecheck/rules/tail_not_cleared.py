@@ -70,8 +70,9 @@ class TailNotCleared(Rule):
         copy_if(load, pred, tAgA(_, _, _, k), tAsA);
 
     Assumptions
-        The first two modes of the tensor in shared memory are (M, K) or (N, K). Where one operand alone is left as it
-        is, it is multiplied by zeros, which is not judged.
+        The first two modes of the tensor in shared memory are (M, K) or (N, K), in either order. What one operand alone
+        leaves as it is, is multiplied by zeros: this is judged of the first tile that is written there, of numbers that
+        are no integers, for shared memory may hold NaN before it.
 
     Fix
         Clear the part of shared memory before the last tile is copied, copy with an operation that fills with zeros, or
@@ -96,15 +97,16 @@ class TailNotCleared(Rule):
             return
         target = event.operands[1]
         where = " in the loop" if found.before else ""
+        kept = "what was there before the kernel" if found.alone else "what lay there"
         yield self.finding(
             event.span,
-            f"the predicates leave out what `{target.name}` has past `{found.extent}` of mode 1, which need not be a "
-            f"multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over the whole "
-            "tile",
-            label="what is left out keeps the tile before" if found.before else "what is left out keeps what lay there",
+            f"the predicates leave out what `{target.name}` has past `{found.extent}` of mode {found.mode}, which need "
+            f"not be a multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over "
+            f"{'it, and zero times NaN is NaN' if found.alone else 'the whole tile'}",
+            label=f"what is left out keeps {'the tile before' if found.before else kept}",
             help=f"clear `{target.name}` before it, copy with an operation that fills with zeros, or state "
             f"`// cutecheck: assume {found.extent} % {found.tile} == 0`",
-            related=[Related(found.gemm.span, f"sums over all {found.tile} of mode 1")],
+            related=[Related(found.gemm.span, f"sums over all {found.tile} of mode {found.mode}")],
             enclosing=event.enclosing,
             arch=event.arch,
         )

@@ -40,7 +40,7 @@ def before_start(event: Event, context: Context) -> Before | None:
             continue
         for mode, extent in enumerate(part.extents):
             name, position = only(as_expr(extent)), along(part, mode)
-            short = None if name is None or position is None else _lacks(position, name)
+            short = None if name is None or position is None else lacks(position, name)
             if position is None or short is None or _asked(event, part, mode, context):
                 continue
             if _refuted(event, position, short, context):
@@ -49,15 +49,15 @@ def before_start(event: Event, context: Context) -> Before | None:
 
 
 @record(frozen=True, slots=True)
-class _Short:
-    """``lacking``: ``extent - tile * ceil_div(extent, tile)``."""
+class Short:
+    """``lacking``: ``extent - tile * ceil_div(extent, tile)``, which is not greater than 0."""
 
     extent: Var
     tile: int
     lacking: Expr
 
 
-def _lacks(position: Expr, extent: Var) -> _Short | None:
+def lacks(position: Expr, extent: Var) -> Short | None:
     """By how much the extent is no whole number of tiles, where a position is that and more that is not negative."""
     back = [
         (factors[0], many) for factors, many in position.terms
@@ -73,7 +73,7 @@ def _lacks(position: Expr, extent: Var) -> _Short | None:
         return None
     if any(n < 0 for _, n in rest.terms) or any(map(_may_be_negative, rest.variables())):
         return None
-    return _Short(extent, -many, lacking)
+    return Short(extent, -many, lacking)
 
 
 def _may_be_negative(v: Var) -> bool:
@@ -101,7 +101,7 @@ def _asked(event: Event, part: Guarded, mode: int, context: Context) -> bool:
     return False
 
 
-def _refuted(event: Event, position: Expr, short: _Short, context: Context) -> bool:
+def _refuted(event: Event, position: Expr, short: Short, context: Context) -> bool:
     """What the extent lacks to whole tiles stands for it where nothing is known of it: any number below the tile's."""
     extent = short.extent
     known = [h.condition for h in event.hypotheses]

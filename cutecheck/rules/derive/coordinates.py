@@ -141,9 +141,13 @@ def _loop_names(part: Guarded) -> set[str]:
 def forwards(part: Guarded, mode: int) -> str | None:
     """A number that loops change, with which the tile goes on along a mode: its name; None where it goes back."""
     name = loop_modes(part).get(mode)
-    every = symbols([part.offset, *(as_expr(s) for s in part.strides)])
-    step = _by(part.offset, {n: e for n, e in every.items() if n != name}, name) if name is not None else None
+    step = _step_of(part, name)
     return name if step is not None and step > 0 else None
+
+
+def _step_of(part: Guarded, name: str | None) -> int | None:
+    every = symbols([part.offset, *(as_expr(s) for s in part.strides)])
+    return _by(part.offset, {n: e for n, e in every.items() if n != name}, name) if name is not None else None
 
 
 def _walked(part: Guarded, indices: set[str]) -> dict[int, str]:

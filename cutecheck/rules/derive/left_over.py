@@ -5,81 +5,136 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import ELEMENT_STORED, Call, Event, Loop, TensorFact, Unknown
-from cutecheck.facts.core import FILLED, Bound
+from cutecheck.facts.core import FILLED
 from cutecheck.facts.leftovers import taken_by
+from cutecheck.model.algebra import coalesce, get
 from cutecheck.model.ints import Int, as_expr
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of
-from cutecheck.rules.derive.coordinates import Guarded, bounded_mode, forwards, guarded, predicates_of
+from cutecheck.rules.derive.before_start import lacks
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    bounded_mode,
+    forwards,
+    guarded,
+    left_of,
+    loop_names,
+    predicates_of,
+)
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.predicates import open_end
+from cutecheck.rules.derive.predicates import of_kept, open_end
+from cutecheck.rules.derive.tile_starts import along, only
 from cutecheck.rules.derive.zero_fill import fills_zeros
 
 _COUNT = "iteration"  # the name of a loop's passes that were counted
-_K = 1  # the mode of a tile of A (M, K) or B (N, K) that a product sums over
+_INTEGERS = ("int", "uint", "bool")  # how their types' names begin: zero times anything is zero
 
 
 @record(frozen=True, slots=True)
 class LeftOver:
-    """A copy that leaves out what is past ``extent``, and the product that sums over whole tiles of ``tile``."""
+    """A copy that leaves out what is past ``extent`` or, where the short tile is the first, before the start; and the
+    product that sums over whole tiles of ``tile``."""
 
-    bound: Bound
+    mode: int
     extent: Int
     tile: Int
     gemm: Event
     before: bool  # the tile before is there
+    alone: bool  # of this operand alone: what was in shared memory before the kernel is multiplied by zeros
 
 
 def left_over(load: Event, context: Context) -> LeftOver | None:
-    """What a copy to shared memory, or to registers that go there, leaves out of the mode that a product sums over, of
-    both of its operands.
+    """What a copy to shared memory, or to registers that go there, leaves out of the mode that a product sums over.
 
-    Where the other operand is zero there, what is left is multiplied by zero.
+    Of both operands; or of one, of numbers that are no integers, where it is the first that is written to this memory:
+    what lies there may be no number, and zero times that is none.
     """
-    found = _leaves(load, context)
-    if found is None:
+    if not _loads(load):
         return None
-    bound, part = found
     targets = [load.operands[1]] if load.operands[1].space == "smem" else _passed_on(load, context)
     for gemm in _gemms(load, context):
-        around = _last_is_short(load, part, gemm)
         sources = [_sources(gemm, operand, context) for operand in gemm.operands[-3:-1]]
-        if not any(_same_tile(t, s) for t in targets for fed in sources for s in fed):
+        mode = next((m for t in targets for fed in sources for s in fed if (m := _summed(t, s)) is not None), None)
+        left = None if mode is None else _leaves(load, mode, context)
+        if mode is None or left is None:
             continue
-        if all(fed and all(_all_left_over(s, gemm, around, context) for s in fed) for fed in sources):
-            tails = open_end(load, part.extents[_K], part.tile[_K], context)
-            return LeftOver(bound, part.extents[_K], part.tile[_K], gemm, around is not None) if tails else None
+        extent, part = left
+        around = _last_is_short(load, part, mode, gemm)
+        both = all(fed and all(_all_left_over(s, gemm, around, context) for s in fed) for fed in sources)
+        mine = [s for fed in sources for s in fed if any(_summed(t, s) is not None for t in targets)]
+        alone = not both and _first_is_short(load, part, mode, gemm) and _first_written(load, targets, context)
+        alone = alone and all(_all_left_over(s, gemm, None, context, later=True) for s in mine)
+        if both or alone:
+            tails = open_end(load, extent, part.tile[mode], context)
+            return LeftOver(mode, extent, part.tile[mode], gemm, around is not None, alone) if tails else None
     return None
 
 
-def _last_is_short(load: Event, part: Guarded, gemm: Event) -> Loop | None:
+def _first_written(load: Event, targets: list[TensorFact], context: Context) -> bool:
+    """Nothing was written before to the memory of what is left out, of numbers that may be none."""
+    dtype = targets[0].dtype if targets else None
+    if dtype is None or dtype.name.startswith(_INTEGERS):
+        return False
+    buffers = {t.buffer for t in targets}
+    return not any(
+        e.order < load.order and e.span != load.span and e.operands[-1].buffer in buffers
+        for e in context.facts.events
+        if (e.kernel, e.arch) == (load.kernel, load.arch) and e.operands
+    )
+
+
+def _last_is_short(load: Event, part: Guarded, mode: int, gemm: Event) -> Loop | None:
     """The loop through all tiles of K, whose last pass leaves the tail out: whatever was in shared memory before it,
     the tile before is there then. None where the short tile may be the first."""
-    shared = [one for one, other in zip(load.loops, gemm.loops, strict=False) if one.span == other.span]
-    name = forwards(part, _K) if shared else None
+    shared = _shared(load, gemm)
+    name = forwards(part, mode) if shared else None
     if name is None or (not name.startswith(_COUNT) and shared[-1].step <= 0):
         return None
     return shared[-1]
 
 
-def _leaves(load: Event, context: Context) -> tuple[Bound, Guarded] | None:
-    """The comparison by which a copy from global memory leaves out the end of the summed mode, without zeros."""
+def _first_is_short(load: Event, part: Guarded, mode: int, gemm: Event) -> bool:
+    """The first tile that a copy takes may be the short one: it takes no other, or goes back from the last."""
+    names = [n for n, m in loop_names(part).items() if m == mode]
+    shared = _shared(load, gemm)
+    if len(names) != 1 or not shared:
+        return not names
+    return (forwards(part, mode) is None) is (names[0].startswith(_COUNT) or shared[-1].step > 0)
+
+
+def _shared(load: Event, gemm: Event) -> list[Loop]:
+    return [one for one, other in zip(load.loops, gemm.loops, strict=False) if one.span == other.span]
+
+
+def _leaves(load: Event, mode: int, context: Context) -> tuple[Int, Guarded] | None:
+    """The number by which a copy from global memory leaves out the end of the summed mode, without zeros; the extent
+    of a mode whose first tile is the short one."""
     if not _loads(load):
         return None
     part = guarded(load.operands[0])
-    if part is None or len(part.extents) != 2 or _zeros(load):
+    if part is None or len(part.extents) != 2:
         return None
-    around = [b for g in inner(load.guards) for b in g.bounds]
-    asked = [b for place in predicates_of(load, context) for p in place for b in p.bounds]
-    extent = part.extents[_K]
-    names = {v.name for v in as_expr(extent).variables()}
-    for bound in (*asked, *around):
-        limit = {v.name for v in as_expr(bound.limit).variables()}
-        if len(bound.coordinates) == 2 and bounded_mode(bound.value, bound.coordinates) == _K and names & limit:
-            return bound, part
-    return None
+    asked = [b for g in inner(load.guards) for b in g.bounds]  # where these are false no zeros come, either
+    if load.predicate is not None and not _zeros(load):
+        asked += [b for place in predicates_of(load, context) for p in place for b in p.bounds]
+    for bound in (kept for b in asked if (kept := of_kept(b, part)) is not None):
+        limit = as_expr(bound.limit)
+        ends = only(limit) is not None or bool({*as_expr(part.extents[mode]).variables()} & {*limit.variables()})
+        if ends and bounded_mode(bound.value, bound.coordinates) == mode:
+            own = left_of(bound.limit, part.extents[mode]) is not None
+            return (part.extents[mode] if own or only(limit) is None else bound.limit), part
+    return (part.extents[mode], part) if _short_first(load, part, mode) else None
+
+
+def _short_first(load: Event, part: Guarded, mode: int) -> bool:
+    """What lies before the start is left out: ``if (-1 < get<1>(coordinates(0, 0, k)))`` of a matrix that was moved
+    back by what its extent lacks to whole tiles."""
+    extent, position = only(as_expr(part.extents[mode])), along(part, mode)
+    if extent is None or position is None or lacks(position, extent) is None:
+        return False
+    return any(c.lhs.constant is not None and c.rhs == position for g in inner(load.guards) for c in g.holds)
 
 
 def _loads(event: Event) -> bool:
@@ -138,23 +193,28 @@ def _sources(gemm: Event, operand: TensorFact, context: Context) -> list[TensorF
     return found
 
 
-def _all_left_over(source: TensorFact, gemm: Event, around: Loop | None, context: Context) -> bool:
-    """All that is written to this memory, in a loop, are copies that leave out the end of the summed mode."""
+def _all_left_over(
+    source: TensorFact, gemm: Event, around: Loop | None, context: Context, later: bool = False
+) -> bool:  # fmt: skip
+    """All that is written to this memory, in a loop, are copies that leave out the end of the summed mode; ``later``:
+    of those that come after one which does, some may fill with zeros."""
     buffers = context.index.buffers.get((source.buffer or "", gemm.arch), [])
     if not buffers or not all(b.accesses_complete for b in buffers):
         return False
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (gemm.kernel, gemm.arch) and _within(e, around)]
     writes = [e for e in mine if e.kind == "copy" and len(e.operands) > 1 and e.operands[1].buffer == source.buffer]
-    own = [e for e in writes if _same_tile(e.operands[1], source)]
+    modes = [(e, _summed(e.operands[1], source)) for e in writes]
+    own = [e for e, mode in modes if mode is not None]
     if any(e.operands[1].root_start_bits == source.root_start_bits and e not in own for e in writes):
         return False  # another view of the same memory
     if any(_within(c, around) for c in _set_otherwise(context).get((source.buffer, gemm.kernel, gemm.arch), ())):
         return False
-    brought = [_brought(e, mine, around, context) for e in own]
-    every = [e for loads in brought for e in loads or ()]
-    if None in brought or not all(map(_loads, every)):
+    brought = [(_brought(e, mine, around, context), mode) for e, mode in modes if mode is not None]
+    every = [(e, mode) for loads, mode in brought for e in loads or ()]
+    if any(loads is None for loads, _ in brought) or not all(_loads(e) for e, _ in every):
         return False
-    return any(_leaves(e, context) is not None for e in every) and not any(map(_zeros, every))
+    left = [e for e, mode in every if _leaves(e, mode, context)]
+    return bool(left) and (later or not any(_zeros(e) for e, _ in every if e not in left))
 
 
 def _within(at: Event | Call, around: Loop | None) -> bool:
@@ -183,16 +243,24 @@ def _tensors(call: Call) -> list[TensorFact]:
     return [t for t in call.arguments if isinstance(t, TensorFact)]
 
 
-def _same_tile(one: TensorFact, other: TensorFact) -> bool:
-    """Views of one memory whose first two modes are the same coordinates."""
-    a, b = _tile(one.root_layout), _tile(other.root_layout)
-    return (one.buffer, one.root_start_bits) == (other.buffer, other.root_start_bits) and a is not None and a == b
+def _summed(written: TensorFact, read: TensorFact) -> int | None:
+    """Which of the first two modes of a tile in shared memory a product sums over that reads it, as it is or
+    transposed: the second of what is read, (M, K) or (N, K). None where these are not one memory's coordinates."""
+    if (written.buffer, written.root_start_bits) != (read.buffer, read.root_start_bits):
+        return None
+    a, b = _tile(written.tile_layout), _tile(read.tile_layout)
+    if a is None or b is None or a[0] != b[0]:
+        return None
+    if a[1:] == b[1:]:
+        return 1
+    return 0 if (a[2], a[1]) == b[1:] else None
 
 
-def _tile(layout: AnyLayout | None) -> tuple[object, ...] | None:
-    """The first two modes of a tensor in shared memory, (M, K) or (N, K), with its swizzle."""
+def _tile(layout: AnyLayout | None) -> tuple[object, object, object] | None:
+    """The swizzle of a tensor in shared memory and its first two modes, each as short as it can be written."""
     inside = layout.b if isinstance(layout, ComposedLayout) else layout
-    if not isinstance(inside, Layout) or not isinstance(inside.shape, tuple) or not isinstance(inside.stride, tuple):
+    if not isinstance(inside, Layout) or not isinstance(inside.shape, tuple) or len(inside.shape) < 2:
         return None
     swizzle = (layout.a, layout.offset) if isinstance(layout, ComposedLayout) else None
-    return (swizzle, inside.shape[:2], inside.stride[:2]) if len(inside.shape) > 1 else None
+    first, second = (coalesce(get(inside, i)) for i in (0, 1))
+    return swizzle, first, second

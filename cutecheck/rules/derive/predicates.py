@@ -128,11 +128,11 @@ def fault_of(
 
 def _of_kept_modes(predicate: Predicate, part: Guarded) -> Predicate:
     """A predicate of the whole matrix's coordinates, of which a slice (of a batch) has left out some."""
-    bounds = tuple(own for b in predicate.bounds if (own := _of_kept(b, part)) is not None)
+    bounds = tuple(own for b in predicate.bounds if (own := of_kept(b, part)) is not None)
     return predicate if len(bounds) < len(predicate.bounds) else replace(predicate, bounds=bounds)
 
 
-def _of_kept(bound: Bound, part: Guarded) -> Bound | None:
+def of_kept(bound: Bound, part: Guarded) -> Bound | None:
     """One whose coordinates are those of the modes that are left; None where they are others."""
     many, kept = part.kept or (len(part.extents), range(len(part.extents)))
     if len(bound.coordinates) == many:
@@ -163,7 +163,7 @@ def _in_other_order(asked: Sequence[Predicate], part: Guarded) -> list[Predicate
 def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate:
     """What a condition around the copy bounds, too: rows by ``if (row < m)``, columns by the predicate tensor."""
     around = [g for g in inner(event.guards) if g.bounds and g.complete]
-    more = tuple(own for g in around for b in g.bounds if (own := _of_kept(b, part)) is not None)
+    more = tuple(own for g in around for b in g.bounds if (own := of_kept(b, part)) is not None)
     return predicate if event.predicate is None or not more else replace(predicate, bounds=(*predicate.bounds, *more))
 
 

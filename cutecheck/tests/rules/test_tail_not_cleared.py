@@ -89,7 +89,6 @@ RIGHT = {
 # right where the first tile is the short one; where it is the last, the tile before it is there
 ONCE = {
     "cleared": ("// before", BOTH),
-    "one operand is zero": ("// before", "clear(tAsA); __syncthreads();"),
     "filled": ("// before", "fill(sA, half_t(0)); fill(sB, half_t(0)); __syncthreads();"),
     "cleared in a function": ("// before", "zero(tAsA); zero(tBsB); __syncthreads();"),
     "stored through a pointer": (
@@ -152,6 +151,15 @@ def test_what_does_not(change: str, tmp_path: Path) -> None:
 def test_what_does_for_the_first_tile_alone(change: str, tmp_path: Path) -> None:
     assert len(found(tmp_path, ONCE[change])) == 2
     assert not found(tmp_path, ONCE[change], (UP, DOWN))
+
+
+@pytest.mark.parametrize(("order", "dtype", "left"), [(UP, "half_t", 2), (DOWN, "half_t", 1), (DOWN, "int16_t", 0)])
+def test_zeros_of_one_operand(order: str, dtype: str, left: int, tmp_path: Path) -> None:
+    """Cleared once: of the first tile the other operand's memory is what it was before the kernel, and may be NaN."""
+    of_numbers = [("half_t", dtype)] * KERNEL.count("half_t") if dtype != "half_t" else []
+    messages = found(tmp_path, ("// before", "clear(tAsA); __syncthreads();"), (UP, order), *of_numbers)
+    assert len(messages) == left
+    assert all(("zero times NaN" in text) is (order == DOWN) for text in messages)
 
 
 # through registers, which go to shared memory when all have been loaded
@@ -273,3 +281,60 @@ def test_python(old: str, new: str, wrong: int, tmp_path: Path) -> None:
     assert not report.failures and len(report.facts.events) == 6
     assert all(t.space in ("gmem", "smem", "rmem") for e in report.facts.events for t in e.operands)
     assert len(report.findings) == wrong
+
+
+TRANSPOSED = """
+using Rows = Layout<Shape<_64, _32>, Stride<_32, _1>>;
+using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, half_t>{},
+    Layout<Shape<_32, _4>, Stride<_4, _1>>{}, Layout<Shape<_1, _8>>{}));
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_4, _1, _1>>>;
+__global__ void __launch_bounds__(128) weigh(half_t const* V, half_t const* P, float* O, int n) {
+  __shared__ alignas(16) half_t v[cosize_v<Rows>], p[64 * 64];
+  Tensor mV = make_tensor(make_gmem_ptr(V), make_shape(n, _32{}), make_stride(_32{}, _1{}));
+  Tensor gV = local_tile(mV, Shape<_64, _32>{}, make_coord(_, 0));
+  Tensor cV = local_tile(make_identity_tensor(shape(mV)), Shape<_64, _32>{}, make_coord(_, 0));
+  Tensor sV = make_tensor(make_smem_ptr(v), Rows{});
+  Tensor sVt = make_tensor(make_smem_ptr(v), Layout<Shape<_32, _64>, Stride<_1, _32>>{});
+  Tensor sP = make_tensor(make_smem_ptr(p), Layout<Shape<_64, _64>, Stride<_64, _1>>{});
+  auto thr = Load{}.get_slice(threadIdx.x);
+  auto mma = Mma{}.get_slice(threadIdx.x);
+  Tensor tVgV = thr.partition_S(gV), tVcV = thr.partition_S(cV), tVsV = thr.partition_D(sV);
+  Tensor rP = mma.partition_fragment_A(sP), rV = mma.partition_fragment_B(sVt);
+  Tensor acc = partition_fragment_C(Mma{}, Shape<_64, _32>{});
+  clear(acc);
+  for (int t = size<2>(gV) - 1; t >= 0; --t) {
+    for (int i = 0; i < size<1>(tVsV); ++i) {
+      if (get<0>(tVcV(0, i, 0, t)) < n) { copy(Load{}, tVgV(_, i, _, t), tVsV(_, i, _)); }
+      // else
+    }
+    cp_async_fence();
+    cp_async_wait<0>();
+    for (int i = threadIdx.x; i < 64 * 64; i += 128) p[i] = P[i];
+    __syncthreads();
+    copy(mma.partition_A(sP), rP);
+    copy(mma.partition_B(sVt), rV);
+    gemm(Mma{}, rP, rV, acc);
+    __syncthreads();
+  }
+  copy(acc, mma.partition_C(make_tensor(make_gmem_ptr(O), Layout<Shape<_64, _32>, Stride<_32, _1>>{})));
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "left"),
+    [
+        ("", "", 1),
+        ("// else", "else { clear(tVsV(_, i, _)); }", 0),
+        ("  for (int t", "  clear(tVsV);\n  for (int t", 0),
+        ("int t = size<2>(gV) - 1; t >= 0; --t", UP.replace("gA", "gV"), 0),  # the tile before is there, of numbers
+        ("_CACHEALWAYS<", "_CACHEALWAYS_ZFILL<", 1),  # of those that are copied, each by itself
+        ("get<0>(tVcV(0, i, 0, t)) < n", "get<1>(tVcV(0, i, 0, t)) < n", 0),  # columns, which are not summed
+    ],
+)
+def test_rows_of_a_tile_that_is_read_transposed(old: str, new: str, left: int, tmp_path: Path) -> None:
+    assert old in TRANSPOSED
+    (tmp_path / "k.cu").write_text(PREAMBLE + TRANSPOSED.replace(old, new, 1))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT606",), cache=False))
+    assert not report.failures
+    assert ["past `n` of mode 0" in f.message for f in report.findings] == [True] * left

@@ -111,7 +111,8 @@ class InstructionRecorder(LaunchRecorder):
         space = t.pointer.space if t.pointer is not None else t.space
         if space in ("smem", "rmem") and self.acts() is None and self.in_kernel() and not self._events_off:
             assert self.frame is not None
-            key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings)
+            buffer = t.pointer.buffer if t.pointer is not None else ""  # a helper is given one after the other
+            key = (span, "filled", self.frame.symbol, self.frame.kernel, self.frame.bindings, buffer)
             if key not in self.calls:
                 self._of_elements(key, FILLED, span, (self.tensor_fact(t, span),), "filled")
 
