@@ -38,7 +38,19 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
             return found, other
         if any(_ends(event, u, predicates, context) for u in twins for predicates in predicates_of(other, context)):
             return event.operands[1], other
+    if event.enclosing != event.kernel or inner(event.guards):
+        return None
+    for other in _by_helpers(event, context):
+        if any(_asks_of(event, ps, context) for ps in predicates_of(other, context)):
+            return event.operands[1], other
     return None
+
+
+def _by_helpers(event: Event, context: Context) -> list[Event]:
+    """Predicated copies of the same kernel in functions that it calls."""
+    found = _predicated(context)
+    return [e for key, es in found.items() if (key[0], key[2]) == (event.kernel, event.arch) for e in es
+            if e.enclosing != event.enclosing]  # fmt: skip
 
 
 def _same_tile(event: Event, other: TensorFact) -> bool:

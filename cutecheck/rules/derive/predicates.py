@@ -254,7 +254,7 @@ def _of_limits(
                     f"what is left of `{extent}` for another tile",
                     f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
-        elif goes_on(part, index):
+        elif goes_on(part, index) or _counted(event, index, context):
             continue
         elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
             yield Fault(
@@ -263,6 +263,15 @@ def _of_limits(
                 f"mode {mode} is not compared",
                 f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
             )
+
+
+def _counted(event: Event, index: str, context: Context) -> bool:
+    """Every launch has a constant number of blocks along this index: it is not the extent that says how many tiles."""
+    launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+    axis = "xyz".find(index[-1])
+    return bool(launches) and all(
+        0 <= axis < len(x.grid) and known_value(x.grid[axis]) is not None and not x.unbound for x in launches
+    )
 
 
 def _whole(tensor: TensorFact, mode: int, limit: Int, index: str) -> Fault:

@@ -190,6 +190,7 @@ _LEAVE_EVENTS = frozenset({"dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basi
 _NOT_CONTENTS = frozenset({
     *_LEAVE_EVENTS, "tensor_value.fill", "tensor_value.store", "tensor_value.load", "dsl.size", "types.SimpleNamespace",
     "dsl.rank", "dsl.depth", "dsl.shape", "dsl.cosize", "dsl.make_rmem_tensor_like", "dsl.make_fragment_like",
+    "functools.partial",  # until it is called, or goes where it is not followed
 })  # fmt: skip
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -85,7 +86,10 @@ def _run(name: str) -> Any:
             rest = [layout_of(a) for a in args[1:]]
             result = dsl.call(name, [layout_of(t), *rest], {k: layout_of(v) for k, v in kwargs.items()})
             if isinstance(result, (Layout, ComposedLayout)):
-                return t.derive(result, t.offset, t.provenance)
+                made = t.derive(result, t.offset, t.provenance)
+                # by a layout of threads and values: a thread's slice is a part of the tile
+                of_tile = name == "composition" and t.space == "gmem" and t.tile is None
+                return replace(made, tile=t.layout) if of_tile else made
             return result
         plain = [layout_of(a) for a in args]
         if name in ("product_each", "product", "product_like"):
