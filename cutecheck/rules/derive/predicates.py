@@ -25,6 +25,7 @@ from cutecheck.rules.derive.coordinates import (
     bounded_mode,
     foreign,
     goes_on,
+    guarded,
     left_of,
     loop_modes,
     tile_of_other_pass,
@@ -266,12 +267,21 @@ def _of_limits(
 
 
 def _counted(event: Event, index: str, context: Context) -> bool:
-    """Every launch has a constant number of blocks along this index: it is not the extent that says how many tiles."""
+    """Another matrix, whose extent is a constant, has as many whole tiles along this index as there are blocks: not
+    this extent says how many."""
     launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
     axis = "xyz".find(index[-1])
-    return bool(launches) and all(
-        0 <= axis < len(x.grid) and known_value(x.grid[axis]) is not None and not x.unbound for x in launches
-    )
+    blocks = {known_value(x.grid[axis]) if 0 <= axis < len(x.grid) else None for x in launches}
+    many = next(iter(blocks)) if len(blocks) == 1 else None
+    if many is None:
+        return False
+    others = (e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch))
+    for part in (p for e in others for t in e.operands if (p := guarded(t)) is not None):
+        for mode in (m for m, name in block_modes(part).items() if name == index):
+            tile, extent = known_value(part.tile[mode]), known_value(part.extents[mode])
+            if tile is not None and extent == many * tile:
+                return True
+    return False
 
 
 def _whole(tensor: TensorFact, mode: int, limit: Int, index: str) -> Fault:

@@ -89,7 +89,7 @@ def _run(name: str) -> Any:
                 made = t.derive(result, t.offset, t.provenance)
                 # by a layout of threads and values: a thread's slice is a part of the tile
                 of_tile = name == "composition" and t.space == "gmem" and t.tile is None
-                return replace(made, tile=t.layout) if of_tile else made
+                return replace(made, tile=layout_of(t)) if of_tile else made
             return result
         plain = [layout_of(a) for a in args]
         if name in ("product_each", "product", "product_like"):
