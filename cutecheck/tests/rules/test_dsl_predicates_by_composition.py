@@ -92,3 +92,45 @@ def test_right_predicates(tmp_path: Path, other: dict[str, str]) -> None:
 @pytest.mark.parametrize(("other", "code"), WRONG)
 def test_wrong_predicates(tmp_path: Path, other: dict[str, str], code: str) -> None:
     assert code in found(tmp_path, other)
+
+
+TURNED = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(x: cute.Tensor, y: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    bx, by, _ = cute.arch.block_idx()
+    m, n = y.shape
+    turned = cute.composition(y, cute.make_layout((n, m), stride=(m, 1)))
+    c = cute.local_tile(cute.make_identity_tensor((n, m)), (32, 4), (bx, by))
+    g = cute.local_tile(turned, (32, 4), (bx, by))
+    s = cute.local_tile(x, (32, 4), (bx, by))
+    if cute.elem_less(c[tid], (n, m)):
+        g[tid] = s[tid]
+
+
+@cute.jit
+def host(x: cute.Tensor, y: cute.Tensor):
+    kernel(x, y).launch(grid=(cute.ceil_div(x.shape[0], 32), cute.ceil_div(x.shape[1], 4), 1), block=(128, 1, 1))
+
+
+def tensor(a, b):
+    return make_fake_tensor(cutlass.Float32, (a, b), stride=(cute.sym_int(), 1))
+
+
+m, n = SIZES
+cute.compile(host, tensor(n, m), tensor(m, n))
+"""
+
+
+@pytest.mark.parametrize("sizes", ["cute.sym_int(), cute.sym_int()", "70, 100"])
+def test_a_matrix_that_is_turned(tmp_path: Path, sizes: str) -> None:
+    """No tile is composed, but all of the matrix: the predicates ask in the order of the view's modes."""
+    (tmp_path / "k.py").write_text(TURNED.replace("SIZES", sizes))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2", "CUT6")))
+    assert not report.failures
+    assert not report.findings

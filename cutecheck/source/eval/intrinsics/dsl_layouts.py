@@ -87,9 +87,7 @@ def _run(name: str) -> Any:
             result = dsl.call(name, [layout_of(t), *rest], {k: layout_of(v) for k, v in kwargs.items()})
             if isinstance(result, (Layout, ComposedLayout)):
                 made = t.derive(result, t.offset, t.provenance)
-                # by a layout of threads and values: a thread's slice is a part of the tile
-                of_tile = name == "composition" and t.space == "gmem" and t.tile is None
-                return replace(made, tile=layout_of(t)) if of_tile else made
+                return replace(made, tile=layout_of(t)) if name == "composition" and _is_tile(t) else made
             return result
         plain = [layout_of(a) for a in args]
         if name in ("product_each", "product", "product_like"):
@@ -99,6 +97,14 @@ def _run(name: str) -> Any:
         return still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
 
     return run
+
+
+def _is_tile(t: TensorVal) -> bool:
+    """A part of global memory, of so many elements: by a layout of threads and values each thread has a part of it."""
+    if t.space != "gmem" or t.tile is not None or t.root is None:
+        return False
+    own, whole = (alg.size(layout) for layout in (layout_of(t), t.root))
+    return isinstance(own, int) and own != whole
 
 
 def _few(*counts: int) -> None:
