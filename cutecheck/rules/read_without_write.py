@@ -46,7 +46,8 @@ class ReadWithoutWrite(Replayed):
         whose copies to global memory store shared memory: not only operands of the products are copied there. Of all
         kernels that are walked to their end: a fragment that a copy or product reads is written somewhere in the
         kernel, and in Python shared memory, too, where the kernel copies to any. Of kernels that are run by role: what
-        copies and products read of shared memory some role writes.
+        copies and products read of shared memory some role writes; and of runs of the Python DSL, that what a thread
+        reads of a fragment as a value, and the slices that its products take, were written before.
 
     Why
         Registers and shared memory have no initial values, and the compiler says nothing of either: a copy that was

@@ -48,7 +48,19 @@ def bare(event: Event, context: Context) -> tuple[TensorFact, Event] | None:
         open_ = (t for t, u in twins for ps in predicates_of(other, context) if _ends(event, u, t, ps, context))
         if (unasked := next(open_, None)) is not None:
             return unasked, other
+    if event.enclosing != event.kernel or inner(event.guards):
+        return None
+    for other in _by_helpers(event, context):
+        if any(_asks_of(event, ps, context) for ps in predicates_of(other, context)):
+            return event.operands[1], other
     return None
+
+
+def _by_helpers(event: Event, context: Context) -> list[Event]:
+    """Predicated copies of the same kernel in functions that it calls."""
+    found = _predicated(context)
+    return [e for key, es in found.items() if (key[0], key[2]) == (event.kernel, event.arch) for e in es
+            if e.enclosing != event.enclosing]  # fmt: skip
 
 
 def _twins(event: Event, other: Event) -> list[tuple[TensorFact, TensorFact]]:

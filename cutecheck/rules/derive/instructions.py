@@ -94,6 +94,8 @@ class _Walk:
             if atom is None and not all(g.bounds and g.complete for g in inner(self.event.guards)):
                 raise _Apart  # which threads of the block take part is not the copy's to say
             return 1, values  # a condition on the first of values that go together asks for extents that they divide
+        if values is not None and self.event.tiled is None and self.event.span.is_python:
+            return values, 1  # ``basic_copy_if``: each element by itself
         if values is None or atom is None:
             raise _Apart
         each = known_value(atom.num_val_src)

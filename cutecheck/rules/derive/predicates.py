@@ -24,6 +24,7 @@ from cutecheck.rules.derive.coordinates import (
     block_modes,
     bounded_mode,
     goes_on,
+    guarded,
     left_of,
     loop_modes,
     tile_of_other_pass,
@@ -247,7 +248,7 @@ def _of_limits(
                     f"what is left of `{extent}` for another tile",
                     f"compare with `{extent}` less the start of the tile, {tile} * `{index}`",
                 )
-        elif goes_on(part, index):
+        elif goes_on(part, index) or _counted(event, index, context):
             continue
         elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
             yield Fault(
@@ -292,6 +293,24 @@ def _other_mode(limit: Int, mode: int, part: Guarded) -> _Mode | None:
     every = [(d, e, f"mode {d}") for d, e in enumerate(part.extents) if d != mode]
     every += [(-1, e, "a mode that was sliced away") for e, _ in part.left if known_value(e) is None]
     return next((_Mode(*m) for m in every if left_of(limit, m[1]) is not None), None)
+
+
+def _counted(event: Event, index: str, context: Context) -> bool:
+    """Another matrix, whose extent is a constant, has as many whole tiles along this index as there are blocks: not
+    this extent says how many."""
+    launches = [x for x in context.index.launches_of.get(event.kernel, []) if x.origin == "launch"]
+    axis = "xyz".find(index[-1])
+    blocks = {known_value(x.grid[axis]) if 0 <= axis < len(x.grid) else None for x in launches}
+    many = next(iter(blocks)) if len(blocks) == 1 else None
+    if many is None:
+        return False
+    others = (e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch))
+    for part in (p for e in others for t in e.operands if (p := guarded(t)) is not None):
+        for mode in (m for m, name in block_modes(part).items() if name == index):
+            tile, extent = known_value(part.tile[mode]), known_value(part.extents[mode])
+            if tile is not None and extent == many * tile:
+                return True
+    return False
 
 
 def _whole(tensor: TensorFact, mode: int, limit: Int, index: str) -> Fault:

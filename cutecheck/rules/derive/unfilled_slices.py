@@ -41,7 +41,8 @@ def unfilled_slices(replay: Replay, call: Call, context: Context) -> list[Fault]
                 if not own or not step.span.is_python or place.buffer in known_otherwise:
                     continue
                 there = any(low <= place.offset < high for low, high in written[place.buffer])
-                if not there and (place.buffer, place.offset) in later:
+                never = replay.complete and bool(written[place.buffer])
+                if not there and (never or (place.buffer, place.offset) in later):
                     found.setdefault(place.buffer, Fault("unwritten", step, place))
         elif step.kind not in ("call", "copy"):
             known_otherwise.update(p.buffer for p in step.places)

@@ -42,6 +42,7 @@ _MEETS = (
     "arrive_unaligned",
 )
 _MADE = re.compile(r"NamedBarrier\(barrier_id=(\d+), num_threads=(\d+)\)$")
+_ELSEWHERE = "store_async_dsmem"  # to another block's shared memory: bytes that the barrier there expects
 _ADDS = ("mbarrier_expect_tx",)  # tells of bytes, and does not arrive
 _GROUP = re.compile(r"CooperativeGroup\(agent=Thread, size=(\d+)\)$")
 _HOMES = ("arch.", "tcgen05.")  # ends of the modules that have them
@@ -80,6 +81,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     home, _, name = full.rpartition(".")
     if name in _PARAMETERS and f"{home}.".endswith(_HOMES):
         _step(m, name, args, kwargs, span)
+    elif name == _ELSEWHERE and f"{home}.".endswith("arch."):
+        m.recorder.reaches(span, True)
     elif name in ("barrier", "barrier_arrive") and f"{home}.".endswith("arch."):
         count, which = kwargs.get("number_of_threads"), kwargs.get("barrier_id")
         if m.dialect.replaying is not None:  # of all threads

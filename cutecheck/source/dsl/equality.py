@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
@@ -13,6 +15,8 @@ from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
 _ARRAYS = ("torch.", "tensor.", "an array", "a reduction")  # what is made so is never None
 _HELD = (Object, list, dict, tuple)
 _PRIMITIVE = (int, str, bool, float, type(None))
+# members of the package's enumerations of pipelines; in a run, whose pipelines are a prelude's, they are their names
+_MEMBER = re.compile(r"cutlass\.pipeline\.(?:helpers\.)?(PipelineUserType|PipelineOp|Agent)\.(\w+)$")
 
 
 def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
@@ -27,6 +31,9 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
     if isinstance(a, Unknown) or isinstance(b, Unknown):
         return None
     if isinstance(a, Extern) or isinstance(b, Extern):
+        one, other = _member(a), _member(b)
+        if one is not None and other is not None:
+            return one[1] == other[1] and (one[0] == other[0] or "" in (one[0], other[0]))
         given = (x.what for x in (a, b) if isinstance(x, Extern))
         return False if (a is None or b is None) and any(w.startswith(_ARRAYS) for w in given) else None
     if isinstance(a, Scalar) or isinstance(b, Scalar):
@@ -48,6 +55,14 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
         return bool(a == b)
     except TypeError:
         return None
+
+
+def _member(v: Value) -> tuple[str, str] | None:
+    """The enumeration and the name of a member of one, of a run without the enumeration."""
+    if isinstance(v, str):
+        return "", v
+    found = _MEMBER.match(v.what) if isinstance(v, Extern) else None
+    return None if found is None else (found[1], found[2])
 
 
 def _as_tuple(v: Value) -> Value:

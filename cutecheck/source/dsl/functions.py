@@ -187,7 +187,7 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
 
 _LEAVE_EVENTS = frozenset({"dsl.gemm", "dsl.copy", "dsl.autovec_copy", "dsl.basic_copy"})
 # of a tensor's contents they take nothing, or leave an event that says what
-_NOT_CONTENTS = frozenset({
+_NOT_CONTENTS = frozenset({"functools.partial",
     *_LEAVE_EVENTS, "tensor_value.fill", "tensor_value.store", "tensor_value.load", "dsl.size", "types.SimpleNamespace",
     "dsl.rank", "dsl.depth", "dsl.shape", "dsl.cosize", "dsl.make_rmem_tensor_like", "dsl.make_fragment_like",
 })  # fmt: skip

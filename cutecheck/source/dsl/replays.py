@@ -122,7 +122,8 @@ def _by_roles(m: Machine, start: Start, symbol: str) -> None:
     if made.sure:  # all threads came to the end, and nothing that may hold them back is unknown
         files = {s.span.path for t in made.threads for s in t.steps}
         scanned = m.dialect.library.scanned  # type: ignore[attr-defined]
-        made = replace(made, files=frozenset(filter(scanned, files)))
+        unset = m.recorder.set_later(symbol, (s for s in made.tiles if scanned(s.span.path)), True)
+        made = replace(made, files=frozenset(filter(scanned, files)), tiles=unset)
         m.recorder.replayed(made, symbol, start.fn.span)
 
 

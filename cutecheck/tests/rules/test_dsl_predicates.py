@@ -202,3 +202,49 @@ def test_coordinates_of_a_batch_and_a_tile_whose_address_is_said_to_be_aligned(
     messages = [f.message for f in report.findings]
     assert len(messages) == len(said) and not report.errors
     assert all(part in message for part, message in zip(said, messages, strict=True))
+
+
+PARTS = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@cute.kernel
+def kernel(y: cute.Tensor, w: cute.Tensor, tiled: cute.TiledCopy):
+    bx, by, _ = cute.arch.block_idx()
+    thr = tiled.get_slice(cute.arch.thread_idx()[0])
+    part = thr.partition_D(cute.local_tile(y, (16, 32), (bx, by)))
+    at = thr.partition_D(cute.local_tile(cute.make_identity_tensor(y.shape), (16, 32), (bx, by)))
+    sums = cute.make_fragment_like(part)
+    sums.fill(0.0)
+    weights = thr.partition_S(cute.local_tile(w, (32, 64), (by, 0)))
+    cute.copy(tiled, weights, cute.make_fragment_like(weights))
+    for i in cutlass.range_constexpr(cute.size(part)):
+        if at[i][0] < y.shape[0]:
+            part[i] = sums[i]
+
+
+@cute.jit
+def host(y: cute.Tensor, w: cute.Tensor):
+    atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), cutlass.Float32)
+    tiled = cute.make_tiled_copy_tv(atom, cute.make_layout((4, 32), stride=(32, 1)), cute.make_layout((1, 1)))
+    kernel(y, w, tiled).launch(grid=(cute.ceil_div(y.shape[0], 16), COLUMNS, 1), block=(128, 1, 1))
+
+
+rows, columns = cute.sym_int(), cute.sym_int()
+y = make_fake_tensor(cutlass.Float32, (rows, columns), stride=(cute.sym_int(), 1), assumed_align=16)
+cute.compile(host, y, make_fake_tensor(cutlass.Float32, (128, 64), stride=(64, 1), assumed_align=16))
+"""
+
+
+@pytest.mark.parametrize(
+    ("columns", "wrong"),
+    [("w.shape[0] // 32", False), ("4", False), ("cute.ceil_div(y.shape[1], 32)", True), ("3", True)],
+)
+def test_as_many_tiles_as_another_matrix_has(tmp_path: Path, columns: str, wrong: bool) -> None:
+    """Whole tiles of a matrix of constant extents, not the mode's own, say how many there are."""
+    (tmp_path / "k.py").write_text(PARTS.replace("COLUMNS", columns))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT604",)))
+    assert not report.failures
+    assert bool(report.findings) == wrong

@@ -167,8 +167,9 @@ AHEAD = (
         ("Int32(self.stages - 1)", "Int32(self.stages)", "CUT209"),  # a stage that there is not, under a predicate
         ("cutlass.range(tiles, unroll=1)", "cutlass.range(tiles - 1, unroll=1)", "CUT218"),
         (SLICES[1].splitlines(True)[1], "", "CUT221"),
+        ("tB[None, None, after])", "tB[None, None, 0])", "CUT221"),
     ],
-    ids=["right", "stage behind the last", "last tile", "first slice"],
+    ids=["right", "stage behind the last", "last tile", "first slice", "a slice that nothing fills"],
 )
 def test_blocks_behind_the_last_do_nothing(tmp_path: Path, old: str, new: str, code: str) -> None:
     """All that a block does is under a condition that leaves out others; copies have predicates, slices come ahead."""

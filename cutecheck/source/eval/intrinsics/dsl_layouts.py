@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -85,7 +86,8 @@ def _run(name: str) -> Any:
             rest = [layout_of(a) for a in args[1:]]
             result = dsl.call(name, [layout_of(t), *rest], {k: layout_of(v) for k, v in kwargs.items()})
             if isinstance(result, (Layout, ComposedLayout)):
-                return t.derive(result, t.offset, t.provenance)
+                made = t.derive(result, t.offset, t.provenance)
+                return replace(made, tile=layout_of(t)) if name == "composition" and _is_tile(t) else made
             return result
         plain = [layout_of(a) for a in args]
         if name in ("product_each", "product", "product_like"):
@@ -95,6 +97,14 @@ def _run(name: str) -> Any:
         return still_composed(plain, dsl.call(name, plain, {k: layout_of(v) for k, v in kwargs.items()}))
 
     return run
+
+
+def _is_tile(t: TensorVal) -> bool:
+    """A part of global memory, of so many elements: by a layout of threads and values each thread has a part of it."""
+    if t.space != "gmem" or t.tile is not None or t.root is None:
+        return False
+    own, whole = (alg.size(layout) for layout in (layout_of(t), t.root))
+    return isinstance(own, int) and own != whole
 
 
 def _few(*counts: int) -> None:

@@ -27,7 +27,8 @@ _OF_DSL = {  # names that the Python DSL has for them
 }  # fmt: skip
 _DSL_LETS_GO = re.compile(
     r"^(?:setmaxregister|wgmma_|mbarrier_init_fence$|sync_warp$|copy_tensormap$|tcgen05_|prefetch|griddepcontrol"
-    r"|Copy\w*Op$|shuffle_sync|vote_|(?:warp_)?redux_sync|match_)"  # the lanes of a warp, as C++'s `__shfl_sync` is
+    r"|Copy\w*Op$|store_async_dsmem$"
+    r"|shuffle_sync|vote_|(?:warp_)?redux_sync|match_)"  # the lanes of a warp, as C++'s `__shfl_sync` is
 )
 # what has a barrier or wait in its name and holds back no other thread of the block
 _LETS_GO = re.compile(

@@ -283,9 +283,13 @@ class Reads:
         known = buffer not in self.reached and self.elements.get(buffer, set()) <= self.computed
         return tensor.space == "rmem" and buffer.startswith(_FRAGMENT) and known and not self._is_pointed_at(buffer)
 
-    def owns(self, buffer: str) -> bool:
-        """Whether a buffer is registers that nothing but copies, products and stores reaches, and not said yet."""
-        return buffer.startswith(_FRAGMENT) and buffer not in self.early and not self._is_taken(buffer)
+    def owns(self, buffer: str, elements: bool = False) -> bool:
+        """Whether a buffer is registers that nothing but copies, products and stores reaches, and not said yet.
+
+        ``elements``: single elements may be taken, too, which a run thread by thread has seen.
+        """
+        taken = buffer in self.reached or self._is_pointed_at(buffer) if elements else self._is_taken(buffer)
+        return buffer.startswith(_FRAGMENT) and buffer not in self.early and not taken
 
     def _is_taken(self, buffer: str) -> bool:
         return buffer in self.taken or self._is_pointed_at(buffer)

@@ -29,6 +29,8 @@ def pointers(values: Iterable[object]) -> Iterator[Pointer]:
             seen.add(id(at))
             stack.append(at.pointer)
             stack.extend(at.fields.values())
+        elif hasattr(at, "fn") and hasattr(at, "kwargs"):  # what a ``partial`` is given
+            stack.extend((*at.args, *(value for _, value in at.kwargs)))  # type: ignore[attr-defined]
         elif isinstance(getattr(at, "fields", None), dict) and id(at) not in seen:  # a namespace of the DSL's host
             seen.add(id(at))
             stack.extend(at.fields.values())  # type: ignore[attr-defined]

@@ -109,11 +109,16 @@ class ReadingRecorder(RecorderState):
         if self.frame is not None and self.frame.kernel:
             self.reads.setdefault(self.frame.kernel, Reads()).blocks.add(index)
 
-    def set_later(self, kernel: str, steps: Iterable[Step]) -> tuple[Step, ...]:
-        """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so."""
+    def set_later(self, kernel: str, steps: Iterable[Step], all_known: bool = False) -> tuple[Step, ...]:
+        """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so.
+
+        ``all_known``: the run has met nothing that is not known, whatever walks of the kernel have.
+        """
         reads = self.reads.get(kernel, Reads())
         own = ((s, s.places[0].buffer) for s in steps)
-        return () if reads.unsure else tuple(s for s, b in own if b in reads.given and reads.owns(b))
+        if reads.unsure and not all_known:
+            return ()
+        return tuple(s for s, b in own if b in reads.given and reads.owns(b, all_known))
 
     def sets(self, t: TensorVal, span: Span | None = None, foreseen: bool = False) -> None:
         """Something is written to a tensor, by this statement, if it is one; ``foreseen``: by a copy or product."""

@@ -37,6 +37,10 @@ def _written(step: Step) -> tuple[Place, ...]:
     return () if step.kind in _READS else step.places[1:] if step.kind == "copy" else step.places
 
 
+def _buffers(step: Step) -> list[str]:
+    return [p.buffer for p in step.places]
+
+
 @once
 def _declared(node: ir.Lambda) -> frozenset[str]:
     """The parameters and variables of a lambda, and what it has a copy of."""
@@ -247,7 +251,7 @@ class Replaying(Holding):
                 self.end()
             places = tuple(p for p in (place, Place("", span, "rmem", "", 0)) if p is not None)
             self.add(Step("copy", span, where, AS_VALUE, None, places, maybe=bool(self.under)))
-        if fact.space == "rmem" and buffer not in {p.buffer for s in self.steps for p in s.places}:
+        if fact.space == "rmem" and not any(s.kind not in _READS and buffer in _buffers(s) for s in self.steps):
             at = Place(fact.name, span, "rmem", buffer, 0)
             self.unset.append(Step("unwritten", span, where, AS_VALUE, None, (at,), maybe=bool(self.under)))
 

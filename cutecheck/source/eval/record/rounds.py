@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
-from math import lcm
+from math import gcd, lcm
 
 from cutecheck.model.expr import Expr, Var, atom_expr
 from cutecheck.source.eval.record.past import GRID, INDEX
@@ -173,16 +173,18 @@ def _left(condition: Expr, number: Callable[[Expr], int | None]) -> int | None:
 
 @lru_cache(maxsize=1 << 12)
 def divided(e: Expr, by: int = 1) -> tuple[tuple[Var, int], ...]:
-    """The run-time numbers of an expression, each with what it is divided by: of ``K / 64 / 2`` it is 128."""
+    """The run-time numbers of an expression, each with what it is divided by: of ``K / 64 / 2`` it is 128, of
+    ``K / 64 * 64 / 64`` it is 64."""
     found: list[tuple[Var, int]] = []
-    for monomial, _ in e.terms:
+    for monomial, times in e.terms:
+        left = by // gcd(by, times)
         for atom in monomial:
             if isinstance(atom, Var):
-                if by > 1 and not atom.name.startswith(INDEX):
-                    found.append((atom, by))
+                if left > 1 and not atom.name.startswith(INDEX):
+                    found.append((atom, left))
                 continue
             last = constant(atom.args[-1]) if atom.kind in ("div", "shr") else None
-            within = by if last is None or last <= 0 else by * (last if atom.kind == "div" else 1 << min(last, 30))
+            within = left if last is None or last <= 0 else left * (last if atom.kind == "div" else 1 << min(last, 30))
             for a in atom.args:
                 found += divided(a, within)
     return tuple(found)
