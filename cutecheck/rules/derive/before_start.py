@@ -103,18 +103,21 @@ def _asked(event: Event, part: Guarded, mode: int, context: Context) -> bool:
 
 def _refuted(event: Event, position: Expr, short: Short, context: Context) -> bool:
     """What the extent lacks to whole tiles stands for it where nothing is known of it: any number below the tile's."""
-    extent = short.extent
+    extent, guards = short.extent, [c for g in inner(event.guards) for c in g.holds]
     known = [h.condition for h in event.hypotheses]
-    free = extent.domain.values is None and extent.domain.bounds()[1] is None
-    free = free and not any(extent in {*c.lhs.variables(), *c.rhs.variables()} for c in known)
     lack = ex.var("lacking", Domain(0, short.tile - 1, math.gcd(extent.domain.step, short.tile)))
 
     def put(e: Expr) -> Expr:
-        rest = ex.sub(e, short.lacking)
-        return e if not free or extent in rest.variables() else ex.sub(rest, lack)
+        times = sum(many for factors, many in e.terms if factors == (extent,))
+        rest = ex.sub(e, ex.mul(ex.const(times), short.lacking))
+        return e if extent in rest.variables() else ex.sub(rest, ex.mul(ex.const(times), lack))
 
     inside = Condition(Rel.LE, ex.const(0), put(position))
-    given = [replace(c, lhs=put(c.lhs), rhs=put(c.rhs)) for g in inner(event.guards) for c in g.holds]
+    given = [replace(c, lhs=put(c.lhs), rhs=put(c.rhs)) for c in guards]
+    bounded = extent.domain.values is not None or extent.domain.bounds()[1] is not None
+    if bounded or any(extent in {*c.lhs.variables(), *c.rhs.variables()} for c in (*known, *given)):
+        inside = Condition(Rel.LE, ex.const(0), position)
+        given = [Condition(Rel.LT, ex.const(0), ex.atom_expr(extent)), *guards]  # there are elements
     of_it = {*inside.rhs.variables()}
     given = [c for c in given if of_it & {*c.lhs.variables(), *c.rhs.variables()}]
     outcome = context.prove(
