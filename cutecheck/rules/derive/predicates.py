@@ -197,7 +197,7 @@ def _of_limits(
         own = part.extents[mode]
         other = next((d for d, e in enumerate(part.extents) if d != mode and left_of(limit, e) is not None), None)
         other = None if left_of(limit, own) is not None else other
-        if other is not None and _differ(event, part.extents[other], own, context):
+        if other is not None and differ(event, part.extents[other], own, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {_of(limit, part, other)}"
                 f"the extent of mode {other}, not `{own}`",
@@ -206,7 +206,7 @@ def _of_limits(
             )
         whose = foreign(limit, mode, part, event, context) if other is None else None
         part_of = "what is left of " if {v.name for v in as_expr(limit).variables()} & _BLOCKS else ""
-        if whose is not None and _differ(event, limit, own, context):
+        if whose is not None and differ(event, limit, own, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {part_of}an extent of "
                 f"`{whose}`; its own is `{own}`",
@@ -320,7 +320,7 @@ def _of(limit: Int, part: Guarded, mode: int) -> str:
     return "" if taken is None or taken == 0 else "what is left of "
 
 
-def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
+def differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
     """The limit and the mode's extent are not the same number by any hypothesis."""
     condition = Condition(Rel.EQ, as_expr(limit), as_expr(extent))
     return _refuted(event, condition, "limit of the predicate", context)
