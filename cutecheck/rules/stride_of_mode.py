@@ -145,8 +145,8 @@ class StrideOfWrongMode(Rule):
         else:
             index, mine = found.indices
             message = (
-                f"`{tensor.name}` starts `{mine}` times `{name}` from the start of `{tensor.buffer}`: the other tensors "
-                f"of the kernel take `{index}` times the stride of this name, and `{mine}` times another one"
+                f"`{tensor.name}` starts `{mine}` times `{name}` from the start of `{tensor.buffer}`: the others of "
+                f"the kernel take `{index}` times the stride of this name, and `{mine}` times another one"
             )
             label, help_ = f"`{mine}` times `{name}`", f"take `{index}` times `{name}`"
         yield self.finding(

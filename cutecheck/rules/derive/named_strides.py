@@ -35,7 +35,7 @@ class Stride:
 
 @record(frozen=True, slots=True)
 class Misnamed:
-    """A tensor goes by this stride; its ``own`` would be named so. ``index``: the one that others multiply, and this."""
+    """A tensor goes by this stride; its ``own`` would be named so. ``indices``: what others multiply, and this one."""
 
     stride: Stride
     own: str

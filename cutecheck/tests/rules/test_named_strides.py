@@ -43,7 +43,8 @@ __global__ void __launch_bounds__(128) attend(Params const params) {
   copy(Load{}, thr.partition_S(sQ), thr.partition_D(gO));
 }
 """
-K = "params.k_ptr + b * params.k_batch_stride + h / params.ratio * params.k_head_stride,\n                   params.k_row_stride"
+K = """params.k_ptr + b * params.k_batch_stride + h / params.ratio * params.k_head_stride,
+                   params.k_row_stride"""
 WRONG = [
     (K, K.replace("params.k_row_stride", "params.v_row_stride"), "`params.v_row_stride`"),
     (K, K.replace("params.k_batch_stride", "params.v_batch_stride"), "`params.v_batch_stride`"),
