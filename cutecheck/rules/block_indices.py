@@ -325,7 +325,8 @@ class TileOfAnotherBlock(Rule):
         if found is not None:
             there = f": those that it needs are along {found.along}" if found.along else ""
             yield self.finding(
-                found.launch.span, f"the grid has blocks along {found.index[-1]} for `{found.blocks}`, and {found.index} "
+                found.launch.span,
+                f"the grid has blocks along {found.index[-1]} for `{found.blocks}`, and {found.index} "
                 f"walks `{found.extent}` elements of `{found.target.name}`{there}: unless the two are equal, tiles are "
                 "missing, or others do not exist",
                 label=f"blocks along {found.index[-1]} from `{found.blocks}`",
