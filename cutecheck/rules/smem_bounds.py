@@ -18,6 +18,7 @@ from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, static_layout
+from cutecheck.rules.derive.barrier_room import barrier_behind
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.element_ends import element_behind
 from cutecheck.rules.derive.elements import is_element
@@ -115,6 +116,19 @@ class SmemOutOfBounds(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        barrier = barrier_behind(call, context)
+        if barrier is not None:
+            over = barrier.end - barrier.left
+            yield self.finding(
+                call.span,
+                f"a barrier in `{barrier.buffer.name}` ends {over} bytes behind the dynamic shared memory that the "
+                "kernel is launched with",
+                label=f"{over} bytes behind the end",
+                help="launch with the size of all of the struct: sizeof(SharedStorage)",
+                related=[Related(barrier.buffer.span, "lies here")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
         behind = element_behind(call, context) if is_element(call) else None
         if behind is not None:
             name = f"`{behind.buffer.name}`" if behind.buffer.name else "its array"
