@@ -10,7 +10,7 @@ from cutecheck.model.algebra import coalesce
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.origins import fragment_owner
+from cutecheck.rules.derive.origins import fragment_owner, retiled_owner
 from cutecheck.rules.derive.ownership import differing_owner, differing_thread, misordered
 
 
@@ -109,6 +109,8 @@ class FragmentNotRetiled(Rule):
             if other.provenance != "partition" or not isinstance(other.source, TiledCopy):
                 continue
             owner = fragment_owner(fragment, event, context)
+            if owner is None and side == "S":
+                owner = retiled_owner(fragment, event, context)
             thread = None if owner is None else differing_thread(owner.mma, owner.operand, other.source)
             if owner is not None and thread is not None and other.source != tiled:
                 yield self._reported(
