@@ -20,8 +20,9 @@ class FragmentNotRetiled(Rule):
     What it checks
         A register fragment partitioned by a TiledMMA and copied through a TiledCopy was retiled by that copy, or the
         copy gives every thread exactly the elements that the MMA gives it. A retiled fragment, or another view of its
-        registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C. An
-        MMA gets its own fragments of A and B in their order.
+        registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C; so
+        does one that was made like a part of retiled accumulators (of another type, say). An MMA gets its own fragments
+        of A and B in their order.
 
     Why
         The threads of an MMA own scattered rows and columns. A copy with a thread layout of its own writes them to the

@@ -45,7 +45,8 @@ class SmemOutOfBounds(Replayed):
         that lies half over its own; so are kernels without loops where two tensors lie so. No single element is read
         that threads have stored, and another tensor's copy has overwritten since, of an array that starts elsewhere
         than that tensor and has another type. Of single elements (``partial[warp]``): that of each thread, in the first
-        pass of the loops around, lies in the array, where all conditions around are on the thread's index.
+        pass of the loops around, lies in the array, where all conditions around are on the thread's index. Barriers
+        that are members of a struct in dynamic shared memory lie in what the launch asks for.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
