@@ -34,6 +34,8 @@ def other_grid(event: Event, context: Context) -> OtherGrid | None:
     if event.kind != "copy" or len(event.operands) < 2 or event.operands[1].space != "gmem" or not launches:
         return None
     target = event.operands[1]
+    if sum(by is not None and by[1] > 1 for by in map(alone, walks(target) or ())) > 1:
+        return None  # tiles of two extents are compared with each other, with the grid of both
     tensors = [
         t for e in context.facts.events if (e.kernel, e.arch, e.kind) == (event.kernel, event.arch, "copy")
         for t in e.operands[:2] if t.space == "gmem" and _rank(t)
@@ -48,7 +50,7 @@ def other_grid(event: Event, context: Context) -> OtherGrid | None:
         if len(blocks) != 1 or blocks & mine or equal(event, mine, blocks) or _walked(tensors, by[0], blocks):
             continue
         axes = [a for a in range(3) if all(a < len(x.grid) and named(x.grid[a]) == mine for x in launches)]
-        if len(axes) > 1 or any(_walked(tensors, f"blockIdx.{'xyz'[a]}", mine) for a in axes):
+        if len(axes) > 1 or any(_walked(tensors, f"blockIdx.{'xyz'[a]}", mine | blocks) for a in axes):
             continue
         known = any(blocks <= names_of(t, m) for t in tensors for m in range(_rank(t)))
         if axes or (known and not any(mine & named(n) for x in launches for n in x.grid)):
