@@ -12,6 +12,7 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
 from cutecheck.rules.derive.few_blocks import covered
+from cutecheck.rules.derive.grids import other_grid
 from cutecheck.rules.derive.holes import hole
 from cutecheck.rules.derive.mma_slices import RESULT
 from cutecheck.rules.derive.rounding import rounded_down
@@ -94,6 +95,8 @@ class TileOfAnotherBlock(Rule):
         stored where operands are computed (dequantized, say). Each axis along which a launch has a run-time number of
         blocks that the kernel is given is one whose index it asks for, where it asks for another. The only launch, of a
         grid that is known, or that follows from the mode's extent alone, has a block for each tile of what is stored;
+        nor has a grid along an index, in all launches, the blocks for an extent that no tensor has along it, where
+        those for the mode that this index alone walks are along another axis, or nowhere;
         where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
         is the same of all of them.
@@ -173,6 +176,7 @@ class TileOfAnotherBlock(Rule):
         if event.kernel and event.kind == "copy" and len(event.operands) > 1:
             yield from self._left_out(event, event.operands[1], context)
         yield from self._rounded_down(event, context) if event.kernel else ()
+        yield from self._other_grid(event, context) if event.kernel else ()
         stores = event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "gmem"
         if stores and event.kernel and product_of(event.kernel, event.arch, context) is None:
             yield from self._both_axes(event, event.operands[1], context)
@@ -313,6 +317,21 @@ class TileOfAnotherBlock(Rule):
                 f"{found.extent} % {found.tile}",
                 label="the last tile has no block", help="round up: (extent + tile - 1) / tile blocks",
                 related=[Related(event.span, f"stored here, as far as {found.extent} goes")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+
+    def _other_grid(self, event: Event, context: Context) -> Iterable[Finding]:
+        found = other_grid(event, context)
+        if found is not None:
+            there = f": those that it needs are along {found.along}" if found.along else ""
+            yield self.finding(
+                found.launch.span,
+                f"the grid has blocks along {found.index[-1]} for `{found.blocks}`, and {found.index} "
+                f"walks `{found.extent}` elements of `{found.target.name}`{there}: unless the two are equal, tiles are "
+                "missing, or others do not exist",
+                label=f"blocks along {found.index[-1]} from `{found.blocks}`",
+                help="give each axis the blocks for the extent that its index walks",
+                related=[Related(event.span, f"stored here, by {found.index}")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
 

@@ -10,7 +10,7 @@ from cutecheck.model.algebra import coalesce
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.origins import fragment_owner
+from cutecheck.rules.derive.origins import fragment_owner, retiled_owner
 from cutecheck.rules.derive.ownership import differing_owner, differing_thread, misordered
 
 
@@ -20,8 +20,9 @@ class FragmentNotRetiled(Rule):
     What it checks
         A register fragment partitioned by a TiledMMA and copied through a TiledCopy was retiled by that copy, or the
         copy gives every thread exactly the elements that the MMA gives it. A retiled fragment, or another view of its
-        registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C. An
-        MMA gets its own fragments of A and B in their order.
+        registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C; so
+        does one that was made like a part of retiled accumulators (of another type, say). An MMA gets its own fragments
+        of A and B in their order.
 
     Why
         The threads of an MMA own scattered rows and columns. A copy with a thread layout of its own writes them to the
@@ -109,6 +110,8 @@ class FragmentNotRetiled(Rule):
             if other.provenance != "partition" or not isinstance(other.source, TiledCopy):
                 continue
             owner = fragment_owner(fragment, event, context)
+            if owner is None and side == "S":
+                owner = retiled_owner(fragment, event, context)
             thread = None if owner is None else differing_thread(owner.mma, owner.operand, other.source)
             if owner is not None and thread is not None and other.source != tiled:
                 yield self._reported(

@@ -13,7 +13,9 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
 from cutecheck.rules.derive.guarded_stores import guarded_store
 from cutecheck.rules.derive.limits_of_blocks import other_index
-from cutecheck.rules.derive.predicates import fault_of
+from cutecheck.rules.derive.predicates import Fault, fault_of
+from cutecheck.rules.derive.rest_faults import fault_of_rest, unbounded
+from cutecheck.rules.derive.rests import Bounded
 
 _FRESH = re.compile(r"#\d+")  # one variable of several walks
 
@@ -27,7 +29,9 @@ class PredicateCoordinates(Rule):
         divide, is compared with a limit; and that limit is the extent of this mode, not one more, not that of another
         (of one that was sliced away, too, or of another matrix whose tiles start elsewhere), and not that of the whole
         matrix where the coordinates start at the tile, nor what is left of it from a tile of another pass of the loop
-        on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block index.
+        on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block index. The same of a last tile
+        that the extent chooses (``ceil_div(keys, 64) - 1``): its limit is not what is left of another matrix, whose
+        tiles start elsewhere, nor from another tile on, and it has one where other copies of the kernel have.
 
     Why
         CuTe connects a predicate with a copy by position alone. An identity tensor partitioned by another copy, limits
@@ -117,7 +121,11 @@ class PredicateCoordinates(Rule):
         predicates = predicates_of(event, context)
         tensor = next((t for t in event.operands[:2] if guarded(t) is not None), None)
         part = None if tensor is None else guarded(tensor)
-        if len(predicates) != 1 or tensor is None or part is None:
+        if tensor is None or part is None or len(predicates) > 1:
+            return
+        if not predicates:
+            fault = unbounded(event, Bounded(event, tensor, part, {}), context) if event.predicate is None else None
+            yield from [] if fault is None else [self._found(event, tensor, fault)]
             return
         if any(own_limit(b) for p in predicates[0] for b in p.bounds):
             return
@@ -126,16 +134,19 @@ class PredicateCoordinates(Rule):
             other = other_index(tensor, [b for p in predicates[0] for b in p.bounds])
             if other is not None:
                 yield self._of_other_index(event, predicates[0][0], tensor, other)
+                return
+            fault = fault_of_rest(event, predicates[0], tensor, part, context)
+        if fault is None:
             return
-        yield self.finding(
+        yield self._found(event, tensor, fault, Related(predicates[0][0].span, "predicates computed here"))
+
+    def _found(self, event: Event, tensor: TensorFact, fault: Fault, *related: Related) -> Finding:
+        return self.finding(
             event.span,
             fault.message,
             label=fault.label,
             help=fault.help,
-            related=[
-                Related(predicates[0][0].span, "predicates computed here"),
-                Related(tensor.span, f"part of {tensor.root_layout}"),
-            ],
+            related=[*related, Related(tensor.span, f"part of {tensor.root_layout}")],
             enclosing=event.enclosing,
             arch=event.arch,
         )

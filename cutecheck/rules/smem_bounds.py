@@ -18,6 +18,7 @@ from cutecheck.model.prove.properties import CosizeFits
 from cutecheck.model.units import Elements
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, static_layout
+from cutecheck.rules.derive.barrier_room import barrier_behind
 from cutecheck.rules.derive.coordinates import open_limits
 from cutecheck.rules.derive.element_ends import element_behind
 from cutecheck.rules.derive.elements import is_element
@@ -44,7 +45,8 @@ class SmemOutOfBounds(Replayed):
         that lies half over its own; so are kernels without loops where two tensors lie so. No single element is read
         that threads have stored, and another tensor's copy has overwritten since, of an array that starts elsewhere
         than that tensor and has another type. Of single elements (``partial[warp]``): that of each thread, in the first
-        pass of the loops around, lies in the array, where all conditions around are on the thread's index.
+        pass of the loops around, lies in the array, where all conditions around are on the thread's index. Barriers
+        that are members of a struct in dynamic shared memory lie in what the launch asks for.
 
     Why
         A tensor is a pointer and a layout, nothing compares it with the allocation. ``size(layout)`` elements are too
@@ -115,6 +117,19 @@ class SmemOutOfBounds(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        barrier = barrier_behind(call, context)
+        if barrier is not None:
+            over = barrier.end - barrier.left
+            yield self.finding(
+                call.span,
+                f"a barrier in `{barrier.buffer.name}` ends {over} bytes behind the dynamic shared memory that the "
+                "kernel is launched with",
+                label=f"{over} bytes behind the end",
+                help="launch with the size of all of the struct: sizeof(SharedStorage)",
+                related=[Related(barrier.buffer.span, "lies here")],
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
         behind = element_behind(call, context) if is_element(call) else None
         if behind is not None:
             name = f"`{behind.buffer.name}`" if behind.buffer.name else "its array"

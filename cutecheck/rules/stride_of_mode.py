@@ -16,6 +16,7 @@ from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.map_extents import other_extent
+from cutecheck.rules.derive.named_strides import misnamed
 from cutecheck.rules.derive.tile_steps import of_another, other_step
 from cutecheck.rules.derive.vectors import leaves
 
@@ -40,7 +41,9 @@ class StrideOfWrongMode(Rule):
         mode has its own extent as its stride, where the extent of the contiguous mode is another run-time number. Of
         extents that are known: nor where elements then lie over each other. Nor does a tile whose start is as many
         times a stride from the matrix's as it has rows have another number, named as a stride, from row to row, where
-        another tensor of the kernel has that stride from row to row, or starts by this one. Nor does a kernel give the
+        another tensor of the kernel has that stride from row to row, or starts by this one. Nor is a stride named after
+        another pointer (``params.v_row_stride`` of ``params.k_ptr``), or multiplied by another block index, where the
+        other tensors of the kernel, two at least, go by strides that are named after them. Nor does a kernel give the
         coordinates of a TMA descriptor an extent of another of its tensors, where that which the descriptor is made of
         has an extent of a third.
 
@@ -82,6 +85,7 @@ class StrideOfWrongMode(Rule):
             if tensor.root_layout is not None:
                 yield from self._judge(event, tensor, tensor.root_layout, context, at == 1)
                 yield from self._of_tile(event, tensor, context)
+                yield from self._of_name(event, tensor, context)
 
     def _of_map(self, event: Event, context: Context) -> Iterable[Finding]:
         """Coordinates of TMA with the extents of another tensor than its descriptor's."""
@@ -117,6 +121,40 @@ class StrideOfWrongMode(Rule):
             "rows of the matrix",
             label=f"tiles by `{tiles}`, rows by `{rows}`",
             help=f"take the same stride for both: `{tiles}` or `{rows}`, whichever is this matrix's",
+            enclosing=event.enclosing,
+            arch=event.arch,
+        )
+
+    def _of_name(self, event: Event, tensor: TensorFact, context: Context) -> Iterable[Finding]:
+        """A stride that is named after another pointer, or a block index times another stride than everywhere else."""
+        found = misnamed(tensor, event, context)
+        said = cast("set[tuple[str, ...]]", context.memo.setdefault("strides of other names", set()))
+        key = (event.kernel, event.arch, tensor.buffer or "", "" if found is None else found.stride.name)
+        if found is None or key in said:
+            return
+        name, own = found.stride.name, found.own
+        if found.indices is None and not _refuted(event, _dyn(Var(name)), _dyn(Var(own)), context):
+            return
+        said.add(key)
+        if found.indices is None:
+            message = (
+                f"`{tensor.name}` is of `{tensor.buffer}`, but goes by `{name}`: the other tensors of the kernel go by "
+                f"the strides that are named after them, and this one would by `{own}`"
+            )
+            label, help_ = f"`{name}` is of another tensor", f"take `{own}`"
+        else:
+            index, mine = found.indices
+            message = (
+                f"`{tensor.name}` starts `{mine}` times `{name}` from the start of `{tensor.buffer}`: the others of "
+                f"the kernel take `{index}` times the stride of this name, and `{mine}` times another one"
+            )
+            label, help_ = f"`{mine}` times `{name}`", f"take `{index}` times `{name}`"
+        yield self.finding(
+            event.span,
+            message,
+            label=label,
+            help=help_,
+            related=[Related(tensor.span, f"part of {tensor.root_layout}")],
             enclosing=event.enclosing,
             arch=event.arch,
         )

@@ -12,6 +12,7 @@ from cutecheck.rules.base import Context
 
 _FRAGMENTS = ("partition_fragment_", "make_fragment_")
 _ALIKE = ("make_fragment_like", "make_tensor_like")  # for instance of another type: the same elements
+_RETILED = "like a retiled one"
 _PARTITIONS = ("partition_A", "partition_B", "partition_C")
 
 
@@ -29,6 +30,15 @@ def fragment_owner(tensor: TensorFact, event: Event, context: Context) -> Owner 
     if tensor.buffer is None or tensor.space not in ("rmem", "smem"):
         return None
     return _index(context).get((*place_of(event), *_fragment(tensor)))
+
+
+def retiled_owner(tensor: TensorFact, event: Event, context: Context) -> Owner | None:
+    """The MMA whose accumulators a copy has retiled, where a tensor was made like a part of that: the same elements in
+    the copy's order, of another type, say."""
+    if tensor.buffer is None or tensor.space != "rmem":
+        return None
+    owner = _index(context).get((*place_of(event), tensor.buffer, _RETILED))
+    return owner if owner is not None and owner.operand == "C" else None
 
 
 def partition_owner(tensor: TensorFact, event: Event, context: Context) -> Owner | None:
@@ -50,8 +60,9 @@ def _index(context: Context) -> dict[object, Owner | None]:
             tensor, mma = call.result, call.arguments[0] if call.arguments else None
             where = place_of(call)
             if call.function in _ALIKE and isinstance(tensor, TensorFact) and isinstance(mma, TensorFact):
-                if tensor.space == mma.space == "rmem" and mma.provenance != "retile":
-                    found.setdefault((*where, tensor.buffer), found.get((*where, mma.buffer)))
+                if tensor.space == mma.space == "rmem":
+                    key = (*where, tensor.buffer) if mma.provenance != "retile" else (*where, tensor.buffer, _RETILED)
+                    found.setdefault(key, found.get((*where, mma.buffer)))
                 continue
             if not isinstance(tensor, TensorFact) or not isinstance(mma, TiledMMA):
                 continue
@@ -62,7 +73,6 @@ def _index(context: Context) -> dict[object, Owner | None]:
                 if tensor.space == "smem" and first is not None and (first.mma, first.operand) != (mma, owner.operand):
                     found[place] = None  # one tile as both operands
             elif call.function in _PARTITIONS:
-                key = (*where, tensor.buffer, tensor.layout, tensor.offset)
-                found.setdefault(key, owner)
+                found.setdefault((*where, tensor.buffer, tensor.layout, tensor.offset), owner)
         context.memo["owners"] = found
     return cast("dict[object, Owner | None]", context.memo["owners"])

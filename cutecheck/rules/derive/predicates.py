@@ -200,7 +200,7 @@ def _of_limits(
         other = None if left_of(limit, own) is not None else _other_mode(limit, mode, part)
         whose = foreign(limit, mode, part, event, context) if other is None else None
         part_of = "what is left of " if {v.name for v in as_expr(limit).variables()} & _BLOCKS else ""
-        if whose is not None and _differ(event, limit, own, context):
+        if whose is not None and differ(event, limit, own, context):
             yield Fault(
                 f"the predicates of `{tensor.name}` compare mode {mode} with `{limit}`, {part_of}an extent of "
                 f"`{whose}`; its own is `{own}`",
@@ -266,7 +266,7 @@ def _of_other_modes(
     asked = [(m, b.limit) for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None]
     for mode, limit in sorted(asked, key=lambda a: a[0]):
         own, other = part.extents[mode], _other_mode(limit, mode, part)
-        if other is None or left_of(limit, own) is not None or not _differ(event, other.extent, own, context):
+        if other is None or left_of(limit, own) is not None or not differ(event, other.extent, own, context):
             continue
         if any(m == mode and left_of(n, own) is not None for m, n in asked) and other.mode in {m for m, _ in asked}:
             continue  # besides its own, and the other mode is asked for, too
@@ -363,7 +363,7 @@ def _elsewhere_bounded(event: Event) -> bool:
 _BLOCKS = {f"blockIdx.{axis}" for axis in "xyz"}
 
 
-def _differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
+def differ(event: Event, limit: Int, extent: Int, context: Context) -> bool:
     """The limit and the mode's extent are not the same number by any hypothesis."""
     condition = Condition(Rel.EQ, as_expr(limit), as_expr(extent))
     return _refuted(event, condition, "limit of the predicate", context)

@@ -26,7 +26,7 @@ from cutecheck.source.eval.record import in_clusters
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
 from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
-from cutecheck.source.eval.record.variants import of_both, variant_of, without_numbers
+from cutecheck.source.eval.record.variants import of_both, variant_of, variant_of_bounds, without_numbers
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
 
 if TYPE_CHECKING:
@@ -397,14 +397,15 @@ class EventRecorder(InstructionRecorder):
         same = self.events.get((*place, variant))
         if same is not None and (same.threads, same.block) != (threads, block):
             variant = f"{variant}@{threads}{block or ''}"  # the kernel is launched with blocks of several sizes
+        own = self._asking.get(id(tiled))
+        guards = tuple(self._guards) if own is None else (*self._guards, own)
+        variant = variant_of_bounds(variant, self.events.get((*place, variant)), guards)
         known = self._variants.setdefault(place, set())
         if variant not in known and len(known) >= MOST_VARIANTS:
             variant = "more"
             reason = Unknown(f"more than {MOST_VARIANTS} calls with other operands at this place", c.span)
         known.add(variant)
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}:{variant}"
-        own = self._asking.get(id(tiled))
-        guards = tuple(self._guards) if own is None else (*self._guards, own)
         event = Event(
             ident, kind, c.name, c.span, tiled if isinstance(tiled, CONFIG_TYPES) else None,
             spans[0] if tiled is not None and spans else None, tuple(facts),

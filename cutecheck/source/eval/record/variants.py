@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from cutecheck.facts import Event, Hypothesis, Span, TensorFact, Unknown
+from cutecheck.facts import Event, Guard, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.source.eval.values import Value
 
 _FRESH = re.compile(r"#\d+")
@@ -43,6 +43,28 @@ def variant_of(operands: Sequence[TensorFact], tiled: Value) -> str:
         + (o.buffer or "" if o.space != "rmem" else "")
         for o in operands
     ]
+    return _digest("|".join((*texts, str(tiled))))
+
+
+def variant_of_bounds(variant: str, first: Event | None, guards: Sequence[Guard]) -> str:
+    """Of a call with the operands of one before, under other bounds on coordinates: a variant of its own.
+
+    A helper that copies rows below a limit may be called for one tile with two limits, one of them wrong.
+    """
+    if first is None or (mine := _bounds(guards)) == _bounds(first.guards):
+        return variant
+    return f"{variant}<{_digest(mine)}"
+
+
+def _bounds(guards: Sequence[Guard]) -> str:
+    return _renamed("|".join(f"{b.value}<{b.limit}" for g in guards if not g.host for b in g.bounds))
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(_renamed(text).encode()).hexdigest()[:12]
+
+
+def _renamed(text: str) -> str:
+    """Without the numbers of fresh variables: by their order alone."""
     order: dict[str, str] = {}
-    text = _FRESH.sub(lambda hit: order.setdefault(hit.group(), f"#{len(order)}"), "|".join((*texts, str(tiled))))
-    return hashlib.sha256(text.encode()).hexdigest()[:12]
+    return _FRESH.sub(lambda hit: order.setdefault(hit.group(), f"#{len(order)}"), text)
