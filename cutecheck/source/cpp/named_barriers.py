@@ -49,7 +49,7 @@ def inside(m: Machine) -> bool:
 
 def _number(value: Value) -> int | None:
     number = value.value if isinstance(value, Scalar) else value
-    found = known_value(number) if number is not None and not isinstance(number, (str, float)) else None  # type: ignore[arg-type]
+    found = known_value(number) if number is not None and not isinstance(number, (str, float)) else None
     return None if found is None else int(found)
 
 

@@ -99,7 +99,7 @@ def _leaves_nothing(decl: ir.Decl, value: Value) -> bool:
 def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
     if isinstance(decl, ir.Class):
         if m.dialect.by_value and matrix_descriptors.declares(decl):
-            return ScalarType(dtype(matrix_descriptors.TYPE))
+            return ScalarType(dtype(matrix_descriptors.TYPE))  # type: ignore[arg-type]
         return classes.instance(m, entry, decl, (), None, entry.env.cls)
     if isinstance(decl, ir.Alias):
         value = m.eval(decl.target, in_order(m, decl, entry.env))

@@ -138,7 +138,7 @@ NAMED = {  # a union of the program's own, and a barrier of the hardware that is
         "of the first stage, own",
         "of the other phase, own",
         "object for more threads",
-    ],  # fmt: skip
+    ],
 )
 def test_what_no_file_instantiates(changes: dict[str, str], said: dict[str, str], tmp_path: Path) -> None:
     text = KERNEL.replace("DONE", DONE)
