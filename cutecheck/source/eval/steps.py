@@ -29,8 +29,8 @@ def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if not isinstance(called, str) or _COPIES.search(called):
         return
-    if m.dialect.by_value and isinstance(fn, ClassInst):  # an object is made: what its constructor does is met there
-        return
+    if m.dialect.by_value and isinstance(fn, ClassInst) and called.endswith("NamedBarrier"):
+        return  # an object is made, at which nobody waits before its methods are called
     groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
     named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
     synchronises(m, called, [*(groups or ()), *args, *named], span)
