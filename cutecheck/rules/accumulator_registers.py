@@ -11,16 +11,16 @@ from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.pressure import accumulators, alive, most, of_operands
+from cutecheck.rules.derive.pressure import accumulators, most, of_operands, together
 
 
 class AccumulatorRegisters(Rule):
     """The accumulators of one thread alone fill its registers.
 
     What it checks
-        The accumulator fragments of a thread (``partition_fragment_C``, ``make_fragment_C``), each and all of one
-        function together, take no more 32-bit registers than a thread can have: 255, and its share of 65536. With the
-        operands' fragments of one step along K, which the MMA needs beside them, a note.
+        The accumulator fragments of a thread (``partition_fragment_C``, ``make_fragment_C``), each and those of one
+        function that are alive together, take no more 32-bit registers than a thread can have: 255, and its share of
+        65536. With the operands' fragments of one step along K, which the MMA needs beside them, a note.
 
     Why
         ptxas spills, or serialises wgmma ("insufficient register resources"), and the kernel loses most of its speed
@@ -104,12 +104,9 @@ class AccumulatorRegisters(Rule):
                 f"{taken} registers",
             )
             return
-        others = alive(call, context)
-        if not others or others[-1] is not call:
+        live = together(call, context)
+        if not live or live[-1] is not call:
             return
-        live = [c for c in others if c.loop_depth == 0]
-        inside = [c for c in others if c.loop_depth > 0]
-        live += sorted(inside, key=lambda c: accumulators(c) or 0)[-1:]  # those of a loop come and go
         parts = [r for c in live if (r := accumulators(c)) is not None]
         if len(parts) > 1 and max(parts) <= limit and self._exceeds(call, sum(parts), limit, context):
             yield self._finding(

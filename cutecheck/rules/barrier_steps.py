@@ -140,7 +140,7 @@ class BarrierStepMissing(Replayed):
 
     kinds = (
         "crowded", "shut", "stuck", "starved", "repeated", "outrun", "scant", "overfull", "uninitialised", "unmade",
-        "premature", "under way",
+        "made twice", "premature", "under way",
     )  # fmt: skip
     code = "CUT217"
     name = "barrier-wrong-steps"

@@ -256,6 +256,11 @@ _SAID: dict[str, tuple[str, str, str, str]] = {
         "barrier {tile} of its array is used, and nothing initialises it, as others of the array are",
         "barrier {tile}", "initialise each barrier of the array", "others are initialised here",
     ),
+    "made twice": (
+        "{barrier} is initialised to count {number} arrival(s) a phase, and was initialised to count {tile} before, "
+        "with nothing done at it in between: two barriers lie at one place", "{number} counted here",
+        "give each barrier a place of its own", "initialised to count others here",
+    ),
     "unmade": (
         "a barrier in shared memory is used, and nothing in the kernel initialises it: what lies there is no barrier",
         "never initialised", "let one thread initialise it, and all come to a fence and __syncthreads() before its "
@@ -323,6 +328,7 @@ _NO_EVENTS = (
     "unfinished",
     "uninitialised",
     "unmade",
+    "made twice",
     "premature",
 )  # faults of other steps than copies and products
 

@@ -115,6 +115,23 @@ def uninitialised(threads: tuple[Thread, ...]) -> Fault | None:
     return Fault("unmade", steps[0], steps[0].places[0])  # no barrier of the kernel is initialised
 
 
+def made_twice(threads: tuple[Thread, ...]) -> Fault | None:
+    """A barrier that one thread initialises at two places of the program, to count other arrivals, and at which nothing
+    is done in between: what the first was to be is not there."""
+    for thread in threads:
+        made: dict[Barrier, Step] = {}
+        for step in thread.steps:
+            if step.kind in ("load", "unknown") or (step.kind == "barrier" and not step.places):
+                made.clear()
+            elif step.kind == "barrier" and (step.function != "init" or step.maybe or step.number is None):
+                made.pop(_at(step), None)
+            elif step.kind == "barrier" and _at(step)[1] != ANY_BARRIER:
+                first = made.setdefault(_at(step), step)
+                if first.span != step.span and first.number != step.number:
+                    return Fault("made twice", step, step.places[0], first, first.number or 0)
+    return None
+
+
 def _unmade_member(steps: list[Step], made: set[str]) -> Step | None:
     """The first use of a barrier that is a member of shared memory and waited for, where others of its structure are
     initialised, and nothing that it is a part of, or that is a part of it."""

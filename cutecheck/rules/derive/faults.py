@@ -53,6 +53,7 @@ Kind = Literal[
     "unordered",
     "uninitialised",
     "unmade",
+    "made twice",
     "premature",
     "unwritten",
     "unfenced",

@@ -12,7 +12,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 from cutecheck.facts.replayed import Place, Replay, Step
-from cutecheck.rules.derive.arrivals import starved, uninitialised
+from cutecheck.rules.derive.arrivals import made_twice, starved, uninitialised
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.gates import learn, made_again
 from cutecheck.rules.derive.role_block import Block
@@ -323,9 +323,10 @@ class _Run(Block):
 
 
 def faults_of_roles(replay: Replay) -> list[Fault]:
-    """What goes wrong between the threads of a block; nothing where a barrier's phases begin again on the way."""
+    """What goes wrong between the threads of a block; where a barrier's phases begin again on the way that alone."""
     if any(made_again(t) for t in replay.threads):
-        return []
+        twice = made_twice(replay.threads)
+        return [twice] if twice is not None else []
     block = _Run(replay)
     found = block.run()
     if any(f.kind == "replaced early" for f in found):  # one that runs ahead comes to other sums, too

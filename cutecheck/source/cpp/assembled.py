@@ -11,7 +11,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.facts.resources import TMEM_FREED
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, div, known_value, mod
-from cutecheck.source.cpp import barriers, pipelines
+from cutecheck.source.cpp import barriers, named_barriers, pipelines
 from cutecheck.source.cpp.around import SILENT, as_step
 from cutecheck.source.cpp.lower.instructions import CHUNKS, PRODUCTS, REMOTE, SPECIAL
 from cutecheck.source.eval import ir, places, shared_addresses, writes
@@ -69,7 +69,7 @@ def _does(m: Machine, one: ir.Operation, node: ir.Opaque, env: Env) -> bool:
         _set(m, one, _given(m, one.name, values), env, node.span)
         return True
     hidden = pipelines.inside(m)
-    classed = hidden or _of_a_class(m)
+    classed = hidden or named_barriers.inside(m)
     with as_step(m, node.span) as (span, around):
         if replay is not None:
             replay.known.add(node.span)
@@ -195,16 +195,6 @@ def _asks(m: Machine, one: ir.Operation, address: Value, env: Env, span: Span) -
         m.recorder.chunk(span, at, _RESPONSE, "read", None, one.maybe)
     if replay is not None and replay.thread is not None:
         _set(m, one, Scalar(int(replay.canceled(at)), "uint32_t"), env, span)
-
-
-def _of_a_class(m: Machine) -> bool:
-    """In a method of a ``NamedBarrier``, whose calls are noted."""
-    frame = m.recorder.frame
-    while frame is not None:
-        if "NamedBarrier::" in frame.symbol:
-            return True
-        frame = frame.caller
-    return False
 
 
 def _hardware(m: Machine, one: ir.Operation, values: list[Value], span: Span) -> None:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, div
-from cutecheck.source.cpp import pipelines
+from cutecheck.source.cpp import named_barriers, pipelines
 from cutecheck.source.eval import shared_addresses
 from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
@@ -99,10 +99,13 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
             return call_functions(m, fn, args, kwargs, span)
         finally:
             m.recorder.in_barrier -= 1
-    if name == "sync" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
-        m.recorder.barrier("named", NAMED, span, tuple(m.dialect.to_model(a) for a in args))
-    if name == "arrive" and len(args) == 2 and _of_class(fn, full, "NamedBarrier"):
-        m.recorder.arrives(tuple(m.dialect.to_model(a) for a in args), span)
+    hardware = named_barriers.applied(m, fn, full, args, span)
+    if hardware is not None:
+        way, numbers = hardware
+        if way == "sync":
+            m.recorder.barrier("named", NAMED, span, numbers)
+        else:
+            m.recorder.arrives(numbers, span)
     called = m.recorder.call.fn if m.recorder.call is not None and m.recorder.call.span == span else None
     if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
         m.recorder.reaches(span, True)  # CuTe's
@@ -145,11 +148,6 @@ def _of_library(fn: Value, full: str) -> bool:
     if isinstance(fn, Intrinsic):
         return fn.self_ is None or is_barrier(fn.self_)
     return isinstance(fn, (Extern, ExternType)) and not any(k in full for k in _OTHER_KINDS)
-
-
-def _of_class(fn: Value, full: str, kind: str) -> bool:
-    cls = fn.cls if isinstance(fn, FuncSet) else None
-    return class_name(cls).endswith(f"::{kind}") if cls is not None else f"{kind}::" in full
 
 
 def _note(

@@ -7,7 +7,18 @@ from typing import Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model import expr as ex
-from cutecheck.source.eval import classes, foreign, initialisation, intrinsics, ir, leaks, places, qualifiers
+from cutecheck.model.dtype import dtype
+from cutecheck.source.eval import (
+    classes,
+    foreign,
+    initialisation,
+    intrinsics,
+    ir,
+    leaks,
+    matrix_descriptors,
+    places,
+    qualifiers,
+)
 from cutecheck.source.eval.declared_later import in_order
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.held_fields import serials
@@ -87,6 +98,8 @@ def _leaves_nothing(decl: ir.Decl, value: Value) -> bool:
 
 def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
     if isinstance(decl, ir.Class):
+        if m.dialect.by_value and matrix_descriptors.declares(decl):
+            return ScalarType(dtype(matrix_descriptors.TYPE))  # type: ignore[arg-type]
         return classes.instance(m, entry, decl, (), None, entry.env.cls)
     if isinstance(decl, ir.Alias):
         value = m.eval(decl.target, in_order(m, decl, entry.env))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.held_fields import Apart
 from cutecheck.source.eval.values import Scalar, Value
 
@@ -23,6 +24,30 @@ _OTHERS = frozenset({
     "hi", "layout_type_", "leading_byte_offset_", "stride_byte_offset_", "base_offset_", "version_", "lbo_mode_",
     "reg64_",
 })  # fmt: skip
+
+
+def declares(decl: ir.Class) -> bool:
+    """Whether a union of the program's own is a descriptor: it has the members of CuTe's, and does nothing more."""
+    plain = decl.kind == "union" and not decl.bases and decl.tparams is None
+    return plain and "start_address_" in (_members(decl) or ())
+
+
+def _members(decl: ir.Class) -> set[str] | None:
+    """The data members of a class and of those in it; None where it has others than a descriptor, or methods."""
+    found: set[str] = set()
+    for member in decl.members:
+        if isinstance(member, ir.Class):
+            inner = _members(member)
+            if inner is None:
+                return None
+            found |= inner
+        elif isinstance(member, ir.Variable):
+            found.add(member.name)
+        elif not isinstance(member, ir.Function) or (
+            member.name != decl.name and not member.name.lstrip("~").startswith(("operator", decl.name))
+        ):
+            return None
+    return found if found - {""} <= _STARTS | _OTHERS else None
 
 
 def has(base: Value, name: str) -> bool:

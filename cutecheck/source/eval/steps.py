@@ -8,6 +8,7 @@ from cutecheck.facts import Span
 from cutecheck.facts.resources import TMEM_FREED
 from cutecheck.source.eval.intrinsics.names import TMEM_ALLOCATORS
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import FuncSet, Value
 
 # a producer that acquires a stage of a pipeline waits for who read it last; the DSL's module `cpasync` is no barrier
@@ -28,6 +29,8 @@ def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
     if not isinstance(called, str) or _COPIES.search(called):
         return
+    if m.dialect.by_value and isinstance(fn, ClassInst) and called.endswith("NamedBarrier"):
+        return  # an object is made, at which nobody waits before its methods are called
     groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
     named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
     synchronises(m, called, [*(groups or ()), *args, *named], span)

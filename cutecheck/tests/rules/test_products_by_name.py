@@ -82,6 +82,36 @@ RELEASE = "if (threadIdx.x % 32 == 0) pairs[stage].empty.arrive();"
 DONE = f"cute::warpgroup_wait<0>();\n      {RELEASE}"
 
 
+OWN = """
+union GmmaDescriptor {
+  __host__ __device__ constexpr GmmaDescriptor() noexcept : desc_(0) {}
+  __host__ __device__ constexpr operator uint64_t() const noexcept { return desc_; }
+  uint64_t desc_;
+  uint32_t reg32_[2];
+  struct {
+    uint16_t start_address_ : 14, : 2;
+    uint16_t leading_byte_offset_ : 14, : 2;
+    uint16_t stride_byte_offset_ : 14, : 2;
+    uint8_t : 1, base_offset_ : 3, : 4;
+    uint8_t : 6, layout_type_ : 2;
+  } bitfield;
+};
+namespace cutlass::arch {
+class NamedBarrier {
+  uint32_t const num_threads_, id_;
+ public:
+  __device__ NamedBarrier(uint32_t threads, uint32_t id = 0) : num_threads_(threads), id_(id + 8) {}
+  __device__ void sync() const { asm volatile("bar.sync %0, %1;" : : "r"(id_), "r"(num_threads_) : "memory"); }
+};
+}
+"""
+NAMED = {  # a union of the program's own, and a barrier of the hardware that is an object
+    "__device__ cute::GmmaDescriptor descriptor": OWN + "__device__ GmmaDescriptor descriptor",
+    "cute::GmmaDescriptor desc;": "GmmaDescriptor desc;",
+    "float sum[4];": "cutlass::arch::NamedBarrier(128).sync();\n    float sum[4];",
+}
+
+
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
@@ -90,8 +120,25 @@ DONE = f"cute::warpgroup_wait<0>();\n      {RELEASE}"
         ({DONE: f"{RELEASE}\n      cute::warpgroup_wait<0>();"}, {"CUT212": "k.cuh"}),
         ({"second = descriptor(b[stage])": "second = descriptor(b[0])"}, {"CUT212": "k.cuh", "CUT213": "k.cuh"}),
         ({"full.wait(phase)": "full.wait(phase ^ 1)"}, {"CUT213": "k.cuh"}),
+        (NAMED, {}),
+        (
+            NAMED | {"second = descriptor(b[stage])": "second = descriptor(b[0])"},
+            {"CUT212": "k.cuh", "CUT213": "k.cuh"},
+        ),
+        (NAMED | {"full.wait(phase)": "full.wait(phase ^ 1)"}, {"CUT213": "k.cuh"}),
+        (NAMED | {"NamedBarrier(128)": "NamedBarrier(160)"}, {"CUT217": "k.cuh"}),
     ],
-    ids=["right", "miscounted", "released early", "of the first stage", "of the other phase"],
+    ids=[
+        "right",
+        "miscounted",
+        "released early",
+        "of the first stage",
+        "of the other phase",
+        "own union and barrier object",
+        "of the first stage, own",
+        "of the other phase, own",
+        "object for more threads",
+    ],
 )
 def test_what_no_file_instantiates(changes: dict[str, str], said: dict[str, str], tmp_path: Path) -> None:
     text = KERNEL.replace("DONE", DONE)

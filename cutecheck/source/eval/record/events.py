@@ -51,6 +51,8 @@ RECORDED = frozenset({
 })  # fmt: skip
 
 
+# among the lanes of a warp
+EXCHANGES = ("__shfl", "__any_sync", "__all_sync", "__ballot_sync", "__match_", "__reduce_")
 MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each time it is reached
 
 
@@ -109,6 +111,7 @@ class EventRecorder(InstructionRecorder):
         if self._events_off or self.frame is None:
             return
         self.clock += 1
+        self.exchanges += name.rpartition("::")[2].startswith(EXCHANGES)
         where, bindings = self.frame.symbol, self.frame.bindings
         given = tuple(self._fact(a, span) for a in args)
         key: tuple[Any, ...] = (span, name, where, bindings)

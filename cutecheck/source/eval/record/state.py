@@ -113,6 +113,7 @@ class RecorderState(Describing):
         self.ranks: dict[Expr, Value] = {}  # of addresses in other blocks of the cluster: in which one, as said last
         self.reads: dict[str, Reads] = {}  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
+        self.exchanges = 0  # calls among the lanes of a warp, by which nobody waits for others' memory
         self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from
         self.named: dict[Expr, Said] = {}  # what variables compare, by their values
         self.compared_as: dict[int, tuple[Value, Said]] = {}  # those that are no numbers, by the object (``id``) itself

@@ -14,5 +14,6 @@ __global__ void __launch_bounds__(kWarpgroups * 128, 1) attention(float* out) {
   Tensor o = partition_fragment_C(pv, Shape<_128, _256>{});
   clear(s);
   clear(o);
-  out[threadIdx.x] = s(0) + o(0);
+  copy(s, qk.get_slice(threadIdx.x).partition_C(make_tensor(make_gmem_ptr(out), Shape<_128, _256>{}, LayoutRight{})));
+  copy(o, pv.get_slice(threadIdx.x).partition_C(make_tensor(make_gmem_ptr(out + 128 * 256), Shape<_128, _256>{}, LayoutRight{})));
 }
