@@ -13,7 +13,7 @@ from cutecheck.source.eval.record.numbers import fewer_passes, more_passes, roun
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, agree, shares
 
-_COSTLY = 60_000  # of a run that came to no end: two of these, and no more roles are run
+_COSTLY = 40_000  # of a run that came to no end: two of these, and no more roles are run
 _WARP = 32
 _WARPGROUP = 128
 _OF_ROLES = frozenset(t + first for t in range(0, 1024, _WARP) for first in (0, 1))  # threads that a condition may tell
