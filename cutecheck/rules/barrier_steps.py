@@ -159,6 +159,10 @@ class BarrierStepMissing(Replayed):
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         if fault.kind in ("stuck", "outrun") and self._array_told(call, context):
             return True  # which is why
+        if fault.kind == "made twice" and fault.other is not None:  # of one array the source alone says it
+            twice = (initialised_twice(mine) for found in arrays(context).values() for mine in found)
+            if any(t is not None and t[0].span in (fault.step.span, fault.other.span) for t in twice):
+                return True
         of_arrays = ("scant", "overfull", "uninitialised", "unmade", "premature")
         if fault.kind in of_arrays and not fault.place.name and self._counted_apart(call, context):
             return True
