@@ -35,47 +35,10 @@ from cutecheck.rules.derive.tile_walks import (
 )
 from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.walked import named, walked
+from cutecheck.rules.examples import PRODUCT
 
 _FRESH = re.compile(r"#\d+")
 _LONG = 120  # of an expression in a message
-_EXAMPLE = """
-        using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
-        using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEGLOBAL<uint128_t>, half_t>{},
-            Layout<Shape<_16, _8>, Stride<_8, _1>>{}, Layout<Shape<_1, _8>>{}));
-        using Smem = decltype(composition(Swizzle<3, 3, 3>{}, Layout<Shape<_128, _64>, Stride<_64, _1>>{}));
-        __global__ void __launch_bounds__(128) product(half_t const* A, half_t const* B, float* C, int m, int n) {
-          __shared__ alignas(128) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
-          Tensor mA = make_tensor(make_gmem_ptr(A), make_layout(make_shape(m, _64{}), LayoutRight{}));
-          Tensor mB = make_tensor(make_gmem_ptr(B), make_layout(make_shape(n, _64{}), LayoutRight{}));
-          Tensor mC = make_tensor(make_gmem_ptr(C), make_shape(m, n), make_stride(n, _1{}));
-          Tensor gA = local_tile(mA, Shape<_128, _64>{}, make_coord(blockIdx.x, 0));
-          Tensor gB = local_tile(mB, Shape<_128, _64>{}, make_coord(blockIdx.y, 0));
-          Tensor gC = local_tile(mC, Shape<_128, _128>{}, make_coord(%s));
-          Tensor sA = make_tensor(make_smem_ptr(a), Smem{}), sB = make_tensor(make_smem_ptr(b), Smem{});
-          auto load = Load{}.get_slice(threadIdx.x);
-          copy(Load{}, load.partition_S(gA), load.partition_D(sA));
-          copy(Load{}, load.partition_S(gB), load.partition_D(sB));
-          cp_async_fence();
-          cp_async_wait<0>();
-          __syncthreads();
-          auto thr = Mma{}.get_slice(threadIdx.x);
-          Tensor rA = thr.partition_fragment_A(sA), rB = thr.partition_fragment_B(sB);
-          auto readA = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{});
-          auto readB = make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{});
-          auto ra = readA.get_slice(threadIdx.x);
-          auto rb = readB.get_slice(threadIdx.x);
-          copy(readA, ra.partition_S(sA), ra.retile_D(rA));
-          copy(readB, rb.partition_S(sB), rb.retile_D(rB));
-          Tensor tCgC = thr.partition_C(gC);
-          Tensor acc = thr.make_fragment_C(tCgC);
-          clear(acc);
-          gemm(Mma{}, rA, rB, acc);
-          copy(acc, tCgC);
-        }
-        void run(half_t const* A, half_t const* B, float* C, int m, int n) {
-          product<<<dim3(%s), 128>>>(A, B, C, m, n);
-        }
-        """
 _GRID = "m / 128, n / 128"
 
 
@@ -132,11 +95,11 @@ class TileOfAnotherBlock(Rule):
     confidence = "heuristic"
     unasked = "None: it compares the block indices in offsets."
     arch = ("sm_80",)
-    valid = (_EXAMPLE % ("blockIdx.x, blockIdx.y", _GRID),)
+    valid = (PRODUCT % ("blockIdx.x, blockIdx.y", _GRID),)
     invalid = (
-        _EXAMPLE % ("blockIdx.y, blockIdx.x", _GRID),
-        _EXAMPLE % ("blockIdx.x, blockIdx.x", _GRID),
-        _EXAMPLE % ("blockIdx.x, blockIdx.y", "n / 128, m / 128"),
+        PRODUCT % ("blockIdx.y, blockIdx.x", _GRID),
+        PRODUCT % ("blockIdx.x, blockIdx.x", _GRID),
+        PRODUCT % ("blockIdx.x, blockIdx.y", "n / 128, m / 128"),
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:

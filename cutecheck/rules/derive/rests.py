@@ -7,6 +7,7 @@ an offset has of the mode's stride, in multiples of the tile.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import cast
 
 from cutecheck.facts import Event, Predicate, TensorFact
 from cutecheck.facts.core import Bound, Guard
@@ -74,7 +75,7 @@ def start_of(part: Guarded, mode: int, coordinates: tuple[Int, ...]) -> Expr | N
 def bounded_copies(event: Event, context: Context) -> list[Bounded]:
     """All copies of an event's kernel of tensors in global memory, with their comparisons."""
     key = (event.kernel or event.enclosing, event.arch)
-    memo: dict[tuple[str, str], list[Bounded]] = context.memo.setdefault("bounded copies", {})  # type: ignore[assignment]
+    memo = cast("dict[tuple[str, str], list[Bounded]]", context.memo.setdefault("bounded copies", {}))
     if key not in memo:
         memo[key] = [
             own for e in context.facts.events

@@ -98,8 +98,9 @@ def _leaves_nothing(decl: ir.Decl, value: Value) -> bool:
 
 def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
     if isinstance(decl, ir.Class):
-        if m.dialect.by_value and matrix_descriptors.declares(decl):
-            return ScalarType(dtype(matrix_descriptors.TYPE))  # type: ignore[arg-type]
+        descriptor = dtype(matrix_descriptors.TYPE)
+        if m.dialect.by_value and descriptor is not None and matrix_descriptors.declares(decl):
+            return ScalarType(descriptor)
         return classes.instance(m, entry, decl, (), None, entry.env.cls)
     if isinstance(decl, ir.Alias):
         value = m.eval(decl.target, in_order(m, decl, entry.env))
