@@ -107,15 +107,18 @@ def _refuted(event: Event, position: Expr, short: Short, context: Context) -> bo
     known = [h.condition for h in event.hypotheses]
     lack = ex.var("lacking", Domain(0, short.tile - 1, math.gcd(extent.domain.step, short.tile)))
 
+    def of_extent(*sides: Expr) -> bool:
+        return any(v.name == extent.name for side in sides for v in side.variables())
+
     def put(e: Expr) -> Expr:
         times = sum(many for factors, many in e.terms if factors == (extent,))
         rest = ex.sub(e, ex.mul(ex.const(times), short.lacking))
-        return e if extent in rest.variables() else ex.sub(rest, ex.mul(ex.const(times), lack))
+        return e if of_extent(rest) else ex.sub(rest, ex.mul(ex.const(times), lack))
 
     inside = Condition(Rel.LE, ex.const(0), put(position))
     given = [replace(c, lhs=put(c.lhs), rhs=put(c.rhs)) for c in guards]
     bounded = extent.domain.values is not None or extent.domain.bounds()[1] is not None
-    if bounded or any(extent in {*c.lhs.variables(), *c.rhs.variables()} for c in (*known, *given)):
+    if bounded or any(of_extent(c.lhs, c.rhs) for c in (*known, *given)):
         inside = Condition(Rel.LE, ex.const(0), position)
         given = [Condition(Rel.LT, ex.const(0), ex.atom_expr(extent)), *guards]  # there are elements
     of_it = {*inside.rhs.variables()}

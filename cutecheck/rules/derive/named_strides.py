@@ -16,6 +16,7 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.coordinates import variables_of
 from cutecheck.rules.derive.vectors import leaves
 
 _POINTER = ("ptr", "pointer")
@@ -125,7 +126,7 @@ def _strides(tensor: TensorFact, keys: set[str]) -> Iterator[Stride]:
     for name in sorted(names):
         told = _told(_member(name), keys) if name.startswith(prefix) and "stride" in name else None
         if told is not None and name == prefix + _member(name):
-            by = [v.name for factors, _ in whole.terms if _has(factors, name) for f in factors for v in _variables(f)]
+            by = [v.name for factors, _ in whole.terms if _has(factors, name) for f in factors for v in variables_of(f)]
             yield Stride(name, *told, frozenset(n for n in by if n.startswith(_BLOCK)))
 
 
@@ -137,14 +138,6 @@ def _told(name: str, keys: set[str]) -> tuple[str, str] | None:
 
 def _has(factors: tuple[Var | Op, ...], name: str) -> bool:
     return any(isinstance(f, Var) and f.name == name for f in factors)
-
-
-def _variables(factor: Var | Op) -> Iterator[Var]:
-    if isinstance(factor, Var):
-        yield factor
-    else:
-        for argument in factor.args:
-            yield from argument.variables()
 
 
 __all__ = ["Misnamed", "misnamed"]

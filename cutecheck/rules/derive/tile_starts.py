@@ -7,7 +7,14 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Var
 from cutecheck.model.ints import Int, as_expr, known_value
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import Guarded, block_modes, guarded, left_of, variables_of
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    block_modes,
+    guarded,
+    left_of,
+    predicates_of,
+    variables_of,
+)
 
 
 def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context) -> str | None:
@@ -15,11 +22,12 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
 
     Only one that another block index moves along that mode, or in other steps, is certainly another matrix's: code that
     computes one predicate for all operands of an elementwise kernel means tensors of one shape. So is any where the
-    tile is counted from the end of this tensor's own mode (the last one of ``ceil_div(rows, 64)``).
+    tile is counted from the end of this tensor's own mode (the last one of ``ceil_div(rows, 64)``), and other copies of
+    the kernel are compared with that one's extent.
     """
     if known_value(limit) is not None or any(left_of(limit, e) is not None for e in part.extents):
         return None
-    from_end = _from_end(part, mode)
+    from_end = _from_end(part, mode) and _is_limit(part.extents[mode], event, context)
     if any(known_value(e) is not None for e in part.extents):
         return None
     found: str | None = None
@@ -38,6 +46,15 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
             if its:
                 found = found or tensor.name
     return found
+
+
+def _is_limit(extent: Int, event: Event, context: Context) -> bool:
+    """Some other copy of the kernel is compared with an extent, or with what is left of it."""
+    where = (event.kernel, event.arch, "copy")
+    others = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == where and e.span != event.span]
+    around = [b for e in others for g in e.guards for b in g.bounds]
+    asked = [b for e in others for ps in predicates_of(e, context) for p in ps for b in p.bounds]
+    return any(left_of(b.limit, extent) is not None for b in (*around, *asked))
 
 
 def _from_end(part: Guarded, mode: int) -> bool:
