@@ -15,11 +15,11 @@ from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
 from cutecheck.source.eval.record.numbers import more_passes, several_tiles, undivided
-from cutecheck.source.eval.record.reads import Reads
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
+from cutecheck.source.eval.record.unwritten import Unwritten
 from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team, waits
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
@@ -52,7 +52,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = Start(best.entry, best.fn, best.env, self_, args, span)
     made: Replay | None = None
-    reads: Reads | None = None
+    reads: Unwritten | None = None
     cost = 0
     if told:
         recorder.weighed = False
@@ -87,7 +87,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         recorder.replayed(made, symbol, best.fn.span)
 
 
-def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Reads | None]:
+def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Unwritten | None]:
     """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps.
 
     With what it reads that nothing wrote, where all of it is known.
@@ -137,7 +137,7 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Reads | Non
     missed = running.slices.missed() if complete and not made_smaller else ()
     whole = running.slices.whole() if complete and not made_smaller else ()
     made = Replay(tuple(running.steps), complete, (), missed, whole=whole)
-    reads = running.reads if complete and running.reads is not None and running.reads.known else None
+    reads = running.unwritten if complete and running.unwritten is not None and running.unwritten.known else None
     for numbers in several_tiles(running) if running.cost <= _COSTLY else ():
         again, ended = run(m, start, running.given, numbers=numbers)
         cost += again.cost
@@ -151,7 +151,7 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Reads | Non
 def _path(m: Machine, start: Start, given: bool, numbers: Numbers | None = None) -> tuple[Replaying, bool]:
     """A run of all threads that keeps what it reads and nothing wrote."""
     running = Replaying(m, given, numbers=numbers)
-    running.reads = Reads(running)
+    running.unwritten = Unwritten(running)
     return run(m, start, given, made=running)
 
 

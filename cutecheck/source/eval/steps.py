@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cutecheck.facts import Span
 from cutecheck.facts.resources import TMEM_FREED
@@ -47,9 +48,14 @@ def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
         m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")
 
 
+@lru_cache(maxsize=4096)
+def _is_of_order(called: str) -> bool:
+    return _SYNCHRONISES.search(called) is not None
+
+
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
     """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
-    if _SYNCHRONISES.search(called):
+    if _is_of_order(called):
         m.recorder.synchronises(m, called, args, span)
 
 

@@ -20,10 +20,10 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.holding import Holding
-from cutecheck.source.eval.record.reads import Reads
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
 from cutecheck.source.eval.record.running import WARP
 from cutecheck.source.eval.record.touching import touch_at
+from cutecheck.source.eval.record.unwritten import Unwritten
 from cutecheck.source.eval.values import Pointer, Value
 
 if TYPE_CHECKING:
@@ -64,20 +64,20 @@ def _owner(frame: Frame, name: str) -> Frame:
 class Replaying(Holding):
     """The run of one kernel: copies, products, and what else is done to tensors, as steps.
 
-    ``reads``: of a run of all threads, what it reads that nothing wrote is kept beside them.
+    ``unwritten``: of a run of all threads, what it reads that nothing wrote is kept beside them.
     """
 
-    reads: Reads | None = None
+    unwritten: Unwritten | None = None
 
     def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
-        if self.reads is not None and what == NOT_WALKED:
-            self.reads.known = False
+        if self.unwritten is not None and what == NOT_WALKED:
+            self.unwritten.known = False
         super().called(name, args, what, span, where, looped)
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
         """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
-        if self.reads is not None:
-            self.reads.passed_over(buffers)
+        if self.unwritten is not None:
+            self.unwritten.passed_over(buffers)
         library = self.of_library(span.path)
         at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
         self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
@@ -102,14 +102,14 @@ class Replaying(Holding):
 
     def enters(self, function: ir.Function) -> None:
         """The body of a function runs."""
-        if self.reads is not None:
-            self.reads.enters(function)
+        if self.unwritten is not None:
+            self.unwritten.enters(function)
 
     def touched(self, buffer: str, space: str) -> None:
         """An element of a tensor is taken, or a pointer to it."""
         self._reached(buffer, space)
-        if self.reads is not None:
-            self.reads.touched(buffer, space)
+        if self.unwritten is not None:
+            self.unwritten.touched(buffer, space)
 
     def _reached(self, buffer: str, space: str) -> None:
         if space == "gmem":
@@ -122,13 +122,13 @@ class Replaying(Holding):
     def moves(self, buffer: str, space: str) -> None:
         """``t.data() = ...``: a tensor is told to start elsewhere; in shared memory nothing is written by that."""
         self._reached(buffer, space)
-        if self.reads is not None and space != "smem":
-            self.reads.touched(buffer, space)
+        if self.unwritten is not None and space != "smem":
+            self.unwritten.touched(buffer, space)
 
     def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
         """An element of registers is computed with."""
-        if self.reads is not None:
-            self.reads.computes_with(fact, span, where)
+        if self.unwritten is not None:
+            self.unwritten.computes_with(fact, span, where)
         if self.thread is not None and not self.of_library(span.path):
             at = Place(fact.name, fact.span, "rmem", fact.buffer or "", 0)
             self.add(Step("computes", span, where, COMPUTED, None, (at,)))
@@ -136,19 +136,19 @@ class Replaying(Holding):
     def pointed_at(self, pointer: Pointer, span: Span) -> None:
         """A pointer to a tensor's first element is taken, by this expression."""
         self._reached(pointer.buffer, pointer.space)
-        if self.reads is not None:
-            self.reads.pointed_at(pointer, span)
+        if self.unwritten is not None:
+            self.unwritten.pointed_at(pointer, span)
 
     def made_over(self, start: Value, span: Span) -> None:
         """A tensor is made of a pointer, by this expression: what is done to the registers there is done to it."""
-        if self.reads is not None:
-            self.reads.made_over(start, span)
+        if self.unwritten is not None:
+            self.unwritten.made_over(start, span)
 
     def anything(self) -> None:
         """A function that is not walked may write what it can name."""
         self.pointed.add("")
-        if self.reads is not None:
-            self.reads.anything()
+        if self.unwritten is not None:
+            self.unwritten.anything()
 
     def assembly(self, stores: bool = True) -> None:
         """Assembly of the program's own is reached: through an address it may write shared memory.
@@ -157,13 +157,13 @@ class Replaying(Holding):
         """
         if stores:
             self.pointed.add("")
-            if self.reads is not None:
-                self.reads.touched("", "smem")
+            if self.unwritten is not None:
+                self.unwritten.touched("", "smem")
 
     def asks(self, fact: TensorFact, span: Span, where: str) -> None:
         """The predicates of a copy are read."""
-        if self.reads is not None:
-            self.reads.asks(fact, span, where)
+        if self.unwritten is not None:
+            self.unwritten.asks(fact, span, where)
 
     def makes(self, buffer: str, span: Span) -> None:
         """Registers that nothing has set yet: what was there before is another tensor's."""
@@ -176,8 +176,8 @@ class Replaying(Holding):
     ) -> None:  # fmt: skip
         """A copy or gemm, in a function at this depth of calls."""
         told, self.telling = self.telling, None
-        if self.reads is not None:
-            self.reads.happened(kind, span, where, tiled, facts, self.at.get(depth - 1))
+        if self.unwritten is not None:
+            self.unwritten.happened(kind, span, where, tiled, facts, self.at.get(depth - 1))
         spaces = [f.space for f in facts]
         if not {"smem", "gmem"} & set(spaces) and kind == "copy" and "rmem" not in spaces:
             return
@@ -257,16 +257,16 @@ class Replaying(Holding):
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
-        if self.reads is not None:
-            self.reads.overwritten(name, facts)
+        if self.unwritten is not None:
+            self.unwritten.overwritten(name, facts)
         self.pointed.update(f.buffer or "" for f in facts if f.space == "smem")
         places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space in ("rmem", "tmem")]
         self.add(Step(name, span, where, name, None, tuple(places)))
 
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """A single element is read or stored: of registers, what is stored may be any of them."""
-        if self.reads is not None:
-            self.reads.touched(fact.buffer or "", fact.space)
+        if self.unwritten is not None:
+            self.unwritten.touched(fact.buffer or "", fact.space)
         if fact.space == "smem" and self.thread is None:
             if not self.of_elements:
                 if written:
@@ -313,8 +313,8 @@ class Replaying(Holding):
 
     def accessed(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """Each thread that comes here reads or stores one element of shared memory, a part of what lies there."""
-        if self.reads is not None:
-            self.reads.touched(fact.buffer or "", fact.space)
+        if self.unwritten is not None:
+            self.unwritten.touched(fact.buffer or "", fact.space)
         bits = int(fact.dtype.bits) if fact.dtype is not None and fact.dtype.bits else 0
         known = isinstance(fact.offset, (int, Dyn)) and bits and fact.root_bits in (None, bits)
         touch = touch_at(self, mul(as_expr(fact.offset), const(bits)), bits) if known else None  # type: ignore[arg-type]

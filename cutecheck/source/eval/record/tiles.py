@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.replayed import Place, Step
-from cutecheck.source.eval.record.reads import Reads
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers
 from cutecheck.source.eval.record.running import MORE_PASSES
+from cutecheck.source.eval.record.unwritten import Unwritten
 from cutecheck.source.eval.values import Value
 
 if TYPE_CHECKING:
@@ -29,18 +29,18 @@ class TileWalk(Replaying):
     that do not exist, and what it reads that nothing wrote.
     """
 
-    reads: Reads
+    unwritten: Unwritten
 
     def __init__(self, m: Machine, given: bool = False, numbers: Numbers | None = None) -> None:
         super().__init__(m, given, least=_LEAST, passes=MORE_PASSES, numbers=numbers)
         self.foresees = True
-        self.reads = Reads(self, self.add)
+        self.unwritten = Unwritten(self, self.add)
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
-        self.reads.passed_over(buffers)
+        self.unwritten.passed_over(buffers)
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
-        self.reads.overwritten(name, facts)
+        self.unwritten.overwritten(name, facts)
 
     def follows_elements(self) -> bool:
         return False
@@ -71,7 +71,7 @@ class TileWalk(Replaying):
         """A copy or gemm."""
         if not all(self.under):
             self.end()
-        self.reads.happened(kind, span, where, tiled, facts, self.at.get(depth - 1))
+        self.unwritten.happened(kind, span, where, tiled, facts, self.at.get(depth - 1))
         places = tuple(
             Place(f.name, f.span, f.space, f.buffer or "", 0, past=end)
             for f, end in zip(facts, past, strict=True) if f.space == "gmem" or (f.space == "smem" and end is not None)

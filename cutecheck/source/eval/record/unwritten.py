@@ -24,7 +24,7 @@ _MOST_ELEMENTS = 4096  # of a tensor in registers
 _FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 
 
-class Reads:
+class Unwritten:
     """What one run reads that nothing in it wrote: steps of kind ``unwritten``.
 
     A fragment is read that nothing has written (``accumulates``: by a product that adds to it), or shared memory that
@@ -51,9 +51,9 @@ class Reads:
 
     def all(self) -> tuple[Step, ...]:
         """All that was kept here, at the end of the run."""
-        return *self.registers, *self.unwritten(), *self.passed_on()
+        return *self.registers, *self.never_stored(), *self.passed_on()
 
-    def unwritten(self) -> list[Step]:
+    def never_stored(self) -> list[Step]:
         """Reads of shared memory that nothing in the whole run writes."""
         for buffer in {b for b, _ in self.taken}:
             self._anywhere(buffer)
