@@ -46,8 +46,8 @@ RECORDED = frozenset({
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
     "recast", "make_fragment_like", "make_tensor_like", "make_composed_layout", "axpby",
-    "coordinate",
 })  # fmt: skip
+_INDEXED = "coordinate"  # no function of CuTe's, but what a tensor of the Python DSL is indexed with
 
 
 # among the lanes of a warp
@@ -85,7 +85,7 @@ class EventRecorder(InstructionRecorder):
         """A function of CuTe that rules look at was called."""
         name = c.name.rsplit("::", 1)[-1]
         refused = isinstance(value, Unknown) and value.rejected and value.span == c.span
-        if self.rehearsal or (name not in RECORDED and not refused):
+        if self.rehearsal or (name not in RECORDED and name != _INDEXED and not refused):
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
