@@ -132,6 +132,7 @@ PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of wh
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself
 BULK_STORE = "a store by TMA"  # the result of a Call of an instruction that makes one, without tensors
 MULTICAST = "a mask of blocks"  # the result of a Call for a copy by TMA that was given one
+ACROSS = "what other lanes have"  # the result of a Call of shuffles that bring together what threads reduced
 REMOTE = "another block's shared memory"  # the result of a Call of assembly that accesses it
 CHUNK = "chunk"  # the function of a Call of assembly that reads or stores bytes where each thread says, as an element
 UNSEEN = (
@@ -230,7 +231,8 @@ class Predicate:
     """What is assigned to the elements of a register tensor of bools.
 
     ``buffer`` is that of the tensor; ``bounds`` must all hold; ``complete`` False where the value has other parts.
-    ``element`` is the offset of the element that is assigned, None where it is not known.
+    ``element`` is the offset of the element that is assigned, None where it is not known. ``constant``: it is
+    assigned ``true`` under no condition, or ``false`` under none or one that all threads answer alike.
     """
 
     buffer: str
@@ -242,6 +244,7 @@ class Predicate:
     element: Int | None = None
     block: tuple[int | None, ...] = ()  # as in Event
     kernel: str = ""  # as in Event
+    constant: bool | None = None
 
 
 @record(frozen=True, slots=True)

@@ -88,6 +88,27 @@ class FactIndex:
         by_others = self._by_others.get((buffer, event.kernel, event.arch, event.block), [])
         return by_others if len({p.enclosing for p in by_others}) == 1 else []
 
+    def always(self, event: Event) -> bool:
+        """A copy under a predicate tensor whose elements are all ``true``, or ``false`` for all threads alike.
+
+        Where another instantiation assigns something else to them, this one is a case that it tells apart.
+        """
+        buffer = event.predicate.buffer if event.predicate is not None else None
+        if not buffer:
+            return False
+        own = self._assigned.get((buffer, event.arch), [])
+        asked = asked_of(buffer, event)
+        return all(p.constant is not None for p in own) and any(
+            p.constant and asked_of(buffer, p) == asked for p in own
+        )
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[str, str], list[Predicate]]:
+        found: dict[tuple[str, str], list[Predicate]] = {}
+        for p in self._facts.predicates:
+            found.setdefault((p.buffer, p.arch), []).append(p)
+        return found
+
     @cached_property
     def _by_others(self) -> dict[tuple[object, ...], list[Predicate]]:
         found: dict[tuple[object, ...], list[Predicate]] = {}

@@ -27,6 +27,7 @@ from cutecheck.rules.derive.coordinates import (
     guarded,
     left_of,
     loop_modes,
+    split_modes,
     tile_of_other_pass,
     unvaried,
 )
@@ -251,12 +252,31 @@ def _of_limits(
         elif goes_on(part, index) or _counted(event, index, context):
             continue
         elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
-            yield Fault(
-                f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
-                f"multiple of the tile's {tile}",
-                f"mode {mode} is not compared",
-                f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
-            )
+            yield _unbound(tensor, mode, part)
+    yield from _of_split_modes(event, predicate, limits, part, tensor, context)
+
+
+def _of_split_modes(
+    event: Event, predicate: Predicate, limits: dict[int, Int], part: Guarded, tensor: TensorFact, context: Context
+) -> Iterator[Fault]:
+    """Modes that a part of a block index walks, of which the one is compared and the other is not."""
+    walked = split_modes(part)
+    asked = [m for m in walked if m in limits and left_of(limits[m], part.extents[m]) is not None]
+    if not asked or not predicate.complete or _elsewhere_bounded(event):
+        return
+    for mode in sorted(set(walked) - set(limits)):
+        if open_end(event, part.extents[mode], part.tile[mode], context):
+            yield _unbound(tensor, mode, part)
+
+
+def _unbound(tensor: TensorFact, mode: int, part: Guarded) -> Fault:
+    extent, tile = part.extents[mode], part.tile[mode]
+    return Fault(
+        f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
+        f"multiple of the tile's {tile}",
+        f"mode {mode} is not compared",
+        f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
+    )
 
 
 def _of_other_modes(

@@ -46,13 +46,22 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         said = said.right
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
-    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, _constant(said))
     given = _coordinate(m, target, env)
     at = _counting(tensor, given)
     left = {v.name for a, b in zip(given or (), at or (), strict=True) if a is not b for v in as_expr(a).variables()}
     if any(v.name in left for b in bounds for n in (b.value, b.limit) for v in as_expr(n).variables()):
         at = None  # one element for several that are computed
     asked_flags.assigned(m, tensor.pointer.buffer, node.span, at, bounds, complete)
+
+
+def _constant(node: ir.Expr) -> bool | None:
+    """``True``, ``cutlass.Boolean(1)`` and the like, as they are written: a number with a name may be a choice."""
+    while isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
+        if _ident(node.fn if isinstance(node, ir.Call) else node.type) not in _CASTS:
+            return None
+        node = node.args[0].value
+    return bool(node.value) if isinstance(node, ir.Lit) and isinstance(node.value, int) else None
 
 
 def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
@@ -68,8 +77,13 @@ def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
 
 
 def kept(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
-    """``inside = elem_less(c[i], limits)``, whose value is no number: who asks the variable asks for this object."""
-    if not isinstance(init, ir.Call) or _ident(init.fn) not in _LESS or not isinstance(value, (Scalar, Unknown)):
+    """``inside = elem_less(c[i], limits)``, or in Python ``(c[i][0] < rows) & (c[i][1] < columns)``: who asks the
+    variable asks for this object."""
+    if isinstance(init, ir.Binary):
+        by_text = not m.dialect.by_value and init.op in (*_AND, *_OPPOSITE) and asks(m, init, env)
+        if not by_text or not isinstance(value, (Scalar, Unknown, Dyn)):
+            return
+    elif not isinstance(init, ir.Call) or _ident(init.fn) not in _LESS or not isinstance(value, (Scalar, Unknown)):
         return
     bounds, complete = conjunction(m, init, env)
     if not bounds:
