@@ -194,7 +194,8 @@ def _of_limits(
     predicate = asked[0]
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
-    yield from _one_too_far(event, predicate, tensor, part, context)
+    for one in dict.fromkeys((predicate, asked[-1])):  # of unrolled loops the last instruction goes farthest
+        yield from _one_too_far(event, one, tensor, part, context)
     yield from _of_other_modes(event, predicate, tensor, part, context)
     for mode, limit in sorted(limits.items()):
         own = part.extents[mode]

@@ -60,6 +60,11 @@ LINEAR = [
     ("at % T, at // T", "at % cute.ceil_div(a.shape[0], 32), at // cute.ceil_div(a.shape[0], 32)"),
     ("grid = [", "grid = [cute.ceil_div(a.shape[0], 32) * cute.ceil_div(a.shape[1], 32), 1, 1]\n    unused = ["),
 ]
+ONE_TILE: list[tuple[str, str]] = [
+    ("(32, 32), (bx, by)", "(32, 64), (bx, 0)"),
+    ("shape = (cute.sym_int(), cute", "shape = (cute.sym_int(), 40)  # (cute"),
+    ("for i in range(cute.size(pC))", "for i in cutlass.range_constexpr(cute.size(pC))"),
+]  # fmt: skip
 CASES = {
     "right": ([], {}),
     "always_true": ([(OF_C, TRUE)], {"CUT210": "predicates of `tC` are always true"}),
@@ -80,6 +85,9 @@ CASES = {
     "one_index": (LINEAR, {}),
     "one_index_rows_alone": ([*LINEAR, ("elem_less(cC[i], c.shape)", "elem_less(cC[i][0], c.shape[0])")],
                              {"CUT604": "`tC` do not bound mode 1"}),
+    "one_tile_of_columns": (ONE_TILE, {}),
+    "as_many_columns_as_the_tile": ([*ONE_TILE, ("elem_less(cC[i], c.shape)", "elem_less(cC[i], (c.shape[0], 64))")],
+                                    {"CUT604": "let the coordinate 40 of mode 1 pass"}),
 }  # fmt: skip
 
 
