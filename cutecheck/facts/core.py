@@ -57,7 +57,7 @@ class Guard:
     ``holds``: what it says of numbers, as far as that is followed. ``parts``: threads may answer it
     differently, by a value that is not followed; ``asks``: its value (not turned round where it is ``negated``), where
     that depends on the index of the thread alone. ``alike``: its value is followed, and the same for all threads of a
-    block.
+    block. ``plain``: what an element of a register tensor of bools compares that is no coordinate of a tensor.
     """
 
     text: str
@@ -71,6 +71,7 @@ class Guard:
     parts: bool = False
     asks: Expr | None = None
     alike: bool = False
+    plain: tuple[Bound, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -219,7 +220,7 @@ class Launch:
 
 @record(frozen=True, slots=True)
 class Bound:
-    """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``."""
+    """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``: none of a plain number."""
 
     value: Int
     limit: Int
@@ -232,7 +233,8 @@ class Predicate:
 
     ``buffer`` is that of the tensor; ``bounds`` must all hold; ``complete`` False where the value has other parts.
     ``element`` is the offset of the element that is assigned, None where it is not known. ``constant``: it is
-    assigned ``true`` under no condition, or ``false`` under none or one that all threads answer alike.
+    assigned ``true`` under no condition, or ``false`` under none or one that all threads answer alike. ``plain``: as in
+    Guard.
     """
 
     buffer: str
@@ -245,6 +247,7 @@ class Predicate:
     block: tuple[int | None, ...] = ()  # as in Event
     kernel: str = ""  # as in Event
     constant: bool | None = None
+    plain: tuple[Bound, ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -102,6 +102,13 @@ class FactIndex:
             p.constant and asked_of(buffer, p) == asked for p in own
         )
 
+    def plain(self, event: Event) -> list[Predicate]:
+        """What is assigned to the predicates of a copy, where all of it is comparisons of plain numbers."""
+        buffer = event.predicate.buffer if event.predicate is not None else None
+        own = self._assigned.get((buffer or "", event.arch), [])
+        asked = [p for p in own if asked_of(buffer or "", event) == asked_of(buffer or "", p)]
+        return asked if all(p.plain for p in own) else []
+
     @cached_property
     def _assigned(self) -> dict[tuple[str, str], list[Predicate]]:
         found: dict[tuple[str, str], list[Predicate]] = {}

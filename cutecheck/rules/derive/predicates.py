@@ -113,7 +113,7 @@ def fault_of(
         if other and astray(event, other, tensor, part, threads) is None:
             asked, predicate, apart = other, other[0], None
     if apart is not None and not any(apart.instruction):
-        return _elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
+        return elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
     stuck = unvaried(predicate, part)
     if stuck is not None:
         return Fault(
@@ -124,7 +124,7 @@ def fault_of(
         )
     if apart is not None:
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
-        return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
+        return elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
     return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
 
 
@@ -169,7 +169,7 @@ def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate
     return predicate if event.predicate is None or not more else replace(predicate, bounds=(*predicate.bounds, *more))
 
 
-def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
+def elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
     return Fault(
         f"the predicates of `{tensor.name}` are computed for other elements than the copy moves: along mode "
         f"{apart.mode}, {which} moves the element {apart.moved} past {first}, and asks about the one "

@@ -27,6 +27,7 @@ _RELS = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
 _ASKS = ("size", "rank", "ceil_div", "min", "max", "get")
 _LESS = ("elem_less", "elem_leq")
 _MOST_KEPT = 64  # comparisons that variables hold: they are asked soon, or never
+_ALONE = " alone"  # of a buffer's flags, kept apart from comparisons of coordinates
 _CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
 
 
@@ -46,13 +47,38 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         said = said.right
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
-    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, _constant(said))
+    alone = () if bounds else _plain(m, said, env)
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, _constant(said), alone)
     given = _coordinate(m, target, env)
     at = _counting(tensor, given)
     left = {v.name for a, b in zip(given or (), at or (), strict=True) if a is not b for v in as_expr(a).variables()}
     if any(v.name in left for b in bounds for n in (b.value, b.limit) for v in as_expr(n).variables()):
         at = None  # one element for several that are computed
     asked_flags.assigned(m, tensor.pointer.buffer, node.span, at, bounds, complete)
+    asked_flags.assigned(m, tensor.pointer.buffer + _ALONE, node.span, at, alone, bool(alone))
+
+
+def _plain(m: Machine, node: ir.Expr, env: Env) -> tuple[Bound, ...]:
+    """``offset < n`` of a number that threads differ in, and a limit that they do not."""
+    while isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
+        node = node.args[0].value
+    if not isinstance(node, ir.Binary) or node.op not in ("<", ">") or not asks(m, node, env):
+        return ()
+    sides = node.left, node.right
+    low, high = (_leaves(m, m.eval(side, env)) for side in (sides if node.op == "<" else sides[::-1]))
+    if low is None or high is None or len(low) != 1 or len(high) != 1:
+        return ()
+    mine, limit = ({v.name for v in as_expr(n).variables()} for n in (low[0], high[0]))
+    own = any(n.startswith("threadIdx.") for n in mine) and not any("Idx." in n for n in limit)
+    return (Bound(low[0], high[0], ()),) if own else ()
+
+
+def plain(m: Machine, node: ir.Expr, env: Env) -> tuple[Bound, ...]:
+    """What an element of a register tensor of bools compares that is no coordinate."""
+    if not isinstance(node, (ir.Call, ir.Index)) or (flags := _flag(m, node, env)) is None:
+        return ()
+    found, complete = asked_flags.asked(m, flags[1] + _ALONE, _counting(flags[0], _coordinate(m, node, env)))
+    return tuple(found) if complete else ()
 
 
 def _constant(node: ir.Expr) -> bool | None:

@@ -128,7 +128,7 @@ class SiteRecorder(ReadingRecorder):
 
     def predicate(
         self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool,
-        element: Int | None = None, constant: bool | None = None,
+        element: Int | None = None, constant: bool | None = None, plain: tuple[Bound, ...] = (),
     ) -> None:  # fmt: skip
         """An element of a register tensor of bools was assigned.
 
@@ -146,5 +146,5 @@ class SiteRecorder(ReadingRecorder):
         if guards and (constant or not all(g.holds and not _of_threads(g) for g in guards)):
             constant = None
         self.predicates[key] = Predicate(
-            buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block, kernel, constant
+            buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block, kernel, constant, plain
         )
