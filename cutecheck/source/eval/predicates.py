@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import get, size
+from cutecheck.model.algebra import cosize, get, size
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import Layout
@@ -48,7 +48,10 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
     alone = () if bounds else _plain(m, said, env)
-    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, _constant(said), alone)
+    constant = _constant(said)
+    if constant and not _each(tensor, element):
+        constant = None
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, constant, alone)
     given = _coordinate(m, target, env)
     at = _counting(tensor, given)
     left = {v.name for a, b in zip(given or (), at or (), strict=True) if a is not b for v in as_expr(a).variables()}
@@ -56,6 +59,16 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         at = None  # one element for several that are computed
     asked_flags.assigned(m, tensor.pointer.buffer, node.span, at, bounds, complete)
     asked_flags.assigned(m, tensor.pointer.buffer + _ALONE, node.span, at, alone, bool(alone))
+
+
+def _each(tensor: TensorVal, element: Int | None) -> bool:
+    """A loop assigns to all elements of a tensor, or this is one of them, by a number."""
+    if element is None or isinstance(tensor.layout, Unknown):
+        return False
+    if any(v.domain.bounds()[1] is None for v in as_expr(element).variables()):
+        return False  # by a loop that may have fewer passes
+    _, most = ex.bounds(as_expr(element))
+    return known_value(element) is not None or (most is not None and most + 1 == known_value(cosize(tensor.layout)))
 
 
 def _plain(m: Machine, node: ir.Expr, env: Env) -> tuple[Bound, ...]:

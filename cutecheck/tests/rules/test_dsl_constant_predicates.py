@@ -53,6 +53,7 @@ def tensor():
 cute.compile(run, tensor(), tensor())
 """
 OF_C = "        pC[i] = cute.elem_less(cC[i], c.shape)\n"
+TO_C = "for i in range(cute.size(pC))"
 TRUE = "        pC[i] = cutlass.Boolean(1)\n"
 ROWS, COLUMNS = "(cA[i][0] < a.shape[0])", "(cA[i][1] < a.shape[1])"
 LINEAR = [
@@ -70,6 +71,12 @@ CASES = {
     "always_true": ([(OF_C, TRUE)], {"CUT210": "predicates of `tC` are always true"}),
     "true_but_for_some": ([(OF_C, f"{TRUE}        if cC[i][0] >= c.shape[0]:\n            pC[i] = False\n")], {}),
     "true_for_some": ([(OF_C, f"        if cC[i][0] < c.shape[0]:\n    {TRUE}")], {}),
+    "true_for_a_number_of_them": ([(OF_C, TRUE), (TO_C, "for i in range(c.shape[0])")], {}),
+    "true_for_the_first": ([(OF_C, TRUE), (TO_C, "for i in cutlass.range_constexpr(5)")], {}),
+    "always_true_one_by_one": (
+        [(OF_C, TRUE), (TO_C, "for i in cutlass.range_constexpr(8)")],
+        {"CUT210": "predicates of `tC` are always true"},
+    ),
     "for_whole_tiles": (
         [
             (OF_C, f"        if cutlass.const_expr(even):\n    {TRUE}        else:\n    {OF_C}"),
