@@ -6,8 +6,16 @@ from cutecheck.facts import Event, TensorFact
 from cutecheck.model.ints import known_value
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.coordinates import Guarded, block_modes, bounded_mode, goes_on, guarded, left_of
-from cutecheck.rules.derive.guards import inner, same_in_all_blocks
+from cutecheck.rules.derive.coordinates import (
+    Guarded,
+    block_modes,
+    bounded_mode,
+    goes_on,
+    guarded,
+    left_of,
+    split_modes,
+)
+from cutecheck.rules.derive.guards import inner, of_grid, same_in_all_blocks
 from cutecheck.rules.derive.predicates import of_kept, open_end
 from cutecheck.rules.derive.rests import bounded_copies, one_tile
 
@@ -50,7 +58,7 @@ def unasked(event: Event, context: Context) -> Unasked | None:
 def _left_out(event: Event, part: Guarded, mode: int) -> bool:
     """A condition around the copy asks for a mode, too, or is not known: it may leave out what is past the end."""
     for guard in inner(event.guards):
-        if same_in_all_blocks(guard):
+        if same_in_all_blocks(guard) or of_grid(guard):
             continue
         bounds = [of_kept(b, part) for b in guard.bounds]
         asked = {None if b is None else bounded_mode(b.value, b.coordinates) for b in bounds}
@@ -60,8 +68,8 @@ def _left_out(event: Event, part: Guarded, mode: int) -> bool:
 
 
 def _walked(part: Guarded) -> dict[int, str]:
-    """The block index that walks a mode; none where there is one tile."""
-    found = block_modes(part)
+    """The block index, or part of it, that walks a mode; none where there is one tile."""
+    found = {**split_modes(part), **block_modes(part)}
     return {m: found.get(m, "") for m in range(len(part.extents)) if m in found or one_tile(part, m)}
 
 

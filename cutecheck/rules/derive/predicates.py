@@ -31,7 +31,7 @@ from cutecheck.rules.derive.coordinates import (
     tile_of_other_pass,
     unvaried,
 )
-from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.guards import inner, of_grid
 from cutecheck.rules.derive.instructions import Astray, astray
 from cutecheck.rules.derive.tile_starts import foreign
 from cutecheck.rules.derive.vectors import mode_sizes
@@ -377,7 +377,7 @@ def _elsewhere_bounded(event: Event) -> bool:
         not (g.bounds or g.holds)
         or any("Idx" in v.name for c in g.holds for side in (c.lhs, c.rhs) for v in side.variables())
         for g in inner(event.guards)
-        if not (g.bounds and g.complete)  # which bounds those coordinates and no others
+        if not (g.bounds and g.complete) and not of_grid(g)  # which bounds those coordinates and no others
     )
 
 

@@ -61,6 +61,15 @@ LINEAR = [
     ("at % T, at // T", "at % cute.ceil_div(a.shape[0], 32), at // cute.ceil_div(a.shape[0], 32)"),
     ("grid = [", "grid = [cute.ceil_div(a.shape[0], 32) * cute.ceil_div(a.shape[1], 32), 1, 1]\n    unused = ["),
 ]
+COPIES = "    cute.copy(tiled, tA, r, pred=pA)\n    cute.copy(tiled, r, tC, pred=pC)"
+UNDER = "    if bx >= tiles or by >= columns:\n        pass\n    else:\n"
+WITHIN_THE_GRID = [
+    ("bx, by, _ = cute.arch.block_idx()", "at, above, _ = cute.arch.block_idx()\n    raster = 4"),
+    ("    thr = tiled.get_slice", "    bx, by = at // raster, at % raster + above * raster\n    thr = tiled.get_slice"),
+    (COPIES, UNDER + COPIES.replace("    cute", "        cute")),
+    ("even: cutlass.Constexpr)", "even: cutlass.Constexpr, tiles: cutlass.Int32, columns: cutlass.Int32)"),
+    ("tiled, even)", "tiled, even, cute.ceil_div(a.shape[0], 32), cute.ceil_div(a.shape[1], 32))"),
+]
 ONE_TILE: list[tuple[str, str]] = [
     ("(32, 32), (bx, by)", "(32, 64), (bx, 0)"),
     ("shape = (cute.sym_int(), cute", "shape = (cute.sym_int(), 40)  # (cute"),
@@ -92,6 +101,12 @@ CASES = {
     "one_index": (LINEAR, {}),
     "one_index_rows_alone": ([*LINEAR, ("elem_less(cC[i], c.shape)", "elem_less(cC[i][0], c.shape[0])")],
                              {"CUT604": "`tC` do not bound mode 1"}),
+    "blocks_of_the_grid": (WITHIN_THE_GRID, {}),
+    "blocks_of_the_grid_rows_alone": (
+        [*WITHIN_THE_GRID, ("elem_less(cC[i], c.shape)", "elem_less(cC[i][0], c.shape[0])")],
+        {"CUT604": "`tC` do not bound mode 1"},
+    ),
+    "blocks_of_the_grid_always_true": ([*WITHIN_THE_GRID, (OF_C, TRUE)], {"CUT210": "`tC` are always true"}),
     "one_tile_of_columns": (ONE_TILE, {}),
     "as_many_columns_as_the_tile": ([*ONE_TILE, ("elem_less(cC[i], c.shape)", "elem_less(cC[i], (c.shape[0], 64))")],
                                     {"CUT604": "let the coordinate 40 of mode 1 pass"}),
