@@ -32,7 +32,8 @@ class ReductionDropsLanes(Rule):
 
     Assumptions
         Lanes of the first warp are looked at. Where values of several rows are reduced to one number, or none of a
-        lane's neighbours is asked, nothing is said.
+        lane's neighbours is asked, nothing is said; nor where the lanes have a part of the row without gaps, which may
+        be a block that has a scale of its own.
 
     Fix
         Take as many lanes as the thread-value layout of the copy has along the row: 4 for the accumulators of an MMA.
@@ -71,7 +72,7 @@ class ReductionDropsLanes(Rule):
             tiled = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 4)))
             sums(x, y, tiled).launch(grid=[1, 1, 1], block=[128, 1, 1])
 
-        cute.compile(run, make_fake_tensor(cutlass.Float32, (8, 64), stride=(64, 1), assumed_align=16),
+        cute.compile(run, make_fake_tensor(cutlass.Float32, (8, 128), stride=(128, 1), assumed_align=16),
                      make_fake_tensor(cutlass.Float32, (8,), stride=(1,)))
         """,
     )
@@ -98,7 +99,7 @@ class ReductionDropsLanes(Rule):
             tiled = cute.make_tiled_copy_tv(atom, threads, cute.make_layout((1, 4)))
             sums(x, y, tiled).launch(grid=[1, 1, 1], block=[128, 1, 1])
 
-        cute.compile(run, make_fake_tensor(cutlass.Float32, (8, 64), stride=(64, 1), assumed_align=16),
+        cute.compile(run, make_fake_tensor(cutlass.Float32, (8, 128), stride=(128, 1), assumed_align=16),
                      make_fake_tensor(cutlass.Float32, (8,), stride=(1,)))
         """,
     )

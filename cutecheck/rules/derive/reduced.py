@@ -54,7 +54,7 @@ def missed(call: Call, context: Context) -> Missed | None:
         if filled is None:
             continue
         try:
-            row = _row(event, filled, values)
+            row = _row(event, filled, values, reached)
         except (KeyError, ZeroDivisionError, ValueError, IndexError, TypeError, CuteError, UndecidedError):
             row = None
         if row is None:
@@ -92,8 +92,11 @@ def _filled(event: Event, buffer: str) -> TensorFact | None:
     return next((t for t in into if t.buffer == buffer), None)
 
 
-def _row(event: Event, filled: TensorFact, values: Sequence[int]) -> frozenset[int] | None:
-    """The lanes that have elements of the row which lane 0 reduces; None where its values are no part of one row."""
+def _row(event: Event, filled: TensorFact, values: Sequence[int], reached: set[int]) -> frozenset[int] | None:
+    """The lanes that have elements of the row which lane 0 reduces; None where its values are no part of one row.
+
+    Nor where the lanes that it reaches have a part of the row without gaps: it may have a maximum for each such part.
+    """
     places, start = _offsets(filled.layout) if isinstance(filled.layout, Layout) else [], filled.offset
     if not places or not isinstance(start, int) or len(set(places)) < len(places):
         return None
@@ -110,6 +113,11 @@ def _row(event: Event, filled: TensorFact, values: Sequence[int]) -> frozenset[i
     if not kept or len(kept) == len(modes):
         return None
     row = tuple(own[0][m] for m in kept)
+    found = {tuple(c[m] for m in modes if m not in kept) for lane in reached for c in at[lane]}
+    along = [{f[m] for f in found} for m in range(len(modes) - len(kept))]
+    ranges = [s for s in along if len(s) > 1]
+    if len(ranges) == 1 and len(ranges[0]) == max(ranges[0]) - min(ranges[0]) + 1:
+        return None
     return frozenset(lane for lane, cs in enumerate(at) if any(tuple(c[m] for m in kept) == row for c in cs))
 
 

@@ -351,7 +351,9 @@ def _uniform(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 )  # fmt: skip
 def _of_other_lanes(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A number of the type of what is given, of each thread its own."""
-    return _other_lanes_number(m, args[0] if args else kwargs.get("value", kwargs.get("val")), span)
+    v = args[0] if args else kwargs.get("value", kwargs.get("val"))
+    reductions.elsewhere(m, v, span)
+    return _other_lanes_number(m, v, span)
 
 
 def _other_lanes_number(m: Machine, v: Value, span: Span) -> Value:
@@ -366,7 +368,7 @@ def _of_the_lane_across(m: Machine, args: list[Value], kwargs: dict[str, Value],
     v = given.get("value", given.get("val"))
     whole = all(given.get(x, -1) in (-1, 31, 0xFFFFFFFF) for x in ("mask", "mask_and_clamp"))
     made = _other_lanes_number(m, v, span)
-    return reductions.shuffled(m, made, v, given.get("offset")) if whole else made
+    return reductions.shuffled(m, made, v, given.get("offset") if whole else None, span)
 
 
 @builtin("arch.warp_reduction", "arch.warp_reduction_max", "arch.warp_reduction_sum")

@@ -73,17 +73,28 @@ def reduced(m: Machine, value: Value, vector: Value, span: Span) -> Value:
     return made(m, value, None if lanes is None else Lanes(lanes.tensor, span))
 
 
-def shuffled(m: Machine, value: Value, given: Value, by: Value) -> Value:
+def shuffled(m: Machine, value: Value, given: Value, by: Value, span: Span) -> Value:
     """What another lane has."""
     lanes, offset = of(m, given), known_value(by) if isinstance(by, (int, Dyn)) else None
     known = lanes is not None and lanes.span is not None and lanes.by is None and offset in (1, 2, 4, 8, 16)
-    return made(m, value, Lanes(lanes.tensor, lanes.span, lanes.offsets, offset) if known and lanes else None)
+    if not known or lanes is None:
+        elsewhere(m, given, span)
+        return value
+    return made(m, value, Lanes(lanes.tensor, lanes.span, lanes.offsets, offset))
+
+
+def elsewhere(m: Machine, given: Value, span: Span) -> None:
+    """A number goes to lanes that are not told apart here: it may come to all of them."""
+    lanes = of(m, given)
+    if lanes is not None and lanes.span is not None:
+        m.recorder.across(lanes.tensor, lanes.span, lanes.offsets | {1, 2, 4, 8, 16}, span)
 
 
 def grouped(m: Machine, value: Value, given: Value, group: Value, span: Span) -> Value:
     """What ``warp_reduction`` makes of each ``group`` lanes side by side."""
     lanes, many = of(m, given), known_value(group) if isinstance(group, (int, Dyn)) else None
     if lanes is None or lanes.span is None or lanes.by is not None or many not in (1, 2, 4, 8, 16, _WARP):
+        elsewhere(m, given, span)
         return value
     return _together(m, value, lanes, {1 << i for i in range(5) if 1 << i < (many or 0)}, span)
 

@@ -30,7 +30,7 @@ def together(x, op, width: cutlass.Constexpr):
 def sums(x: cute.Tensor, y: cute.Tensor, tiled: cute.TiledCopy, mma: cute.TiledMma):
     tidx, _, _ = cute.arch.thread_idx()
     bidx, _, _ = cute.arch.block_idx()
-    g = cute.local_tile(x, (8, 64), (bidx, 0))
+    g = cute.local_tile(x, (8, 128), (bidx, 0))
     part = tiled.get_slice(tidx).partition_S(g)
     r = cute.make_fragment_like(part)
     cute.copy(tiled, part, r)
@@ -69,6 +69,11 @@ CASES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "right": ([], []),
     "more_lanes": ([(OF_COPY, "threads_in_group=32"), (OF_MMA, "fmax(p, q), 32)")], []),  # the most of all rows
     "half_of_a_row": ([(OF_COPY, "threads_in_group=8")], ["16 lanes of a warp have elements of the row of `r`"]),
+    "of_blocks": ([("(8, 128), (bidx, 0)", "(8, 64), (bidx, 0)"), (OF_COPY, "threads_in_group=8")], []),
+    "then_downwards": (
+        [(OF_COPY, "threads_in_group=8)\n    total = total + cute.arch.shuffle_sync_down(total, offset=8")],
+        [],
+    ),
     "half_of_a_quad": ([(OF_MMA, "fmax(p, q), 2)")], ["4 lanes of a warp have elements of the row of `rows`"]),
     "the_wrong_lanes": ([("offset=1 << i", "offset=8 >> i")], ["those of lane 1 do not come to lane 0"]),
     "columns": ([(BY_ROWS, "rows[None, i].load()"), (OF_MMA, "fmax(p, q), 32)")], []),
