@@ -57,7 +57,7 @@ class Guard:
     ``holds``: what it says of numbers, as far as that is followed. ``parts``: threads may answer it
     differently, by a value that is not followed; ``asks``: its value (not turned round where it is ``negated``), where
     that depends on the index of the thread alone. ``alike``: its value is followed, and the same for all threads of a
-    block.
+    block. ``plain``: what an element of a register tensor of bools compares that is no coordinate of a tensor.
     """
 
     text: str
@@ -71,6 +71,7 @@ class Guard:
     parts: bool = False
     asks: Expr | None = None
     alike: bool = False
+    plain: tuple[Bound, ...] = ()
 
 
 @record(frozen=True, slots=True)
@@ -132,6 +133,7 @@ PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of wh
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself
 BULK_STORE = "a store by TMA"  # the result of a Call of an instruction that makes one, without tensors
 MULTICAST = "a mask of blocks"  # the result of a Call for a copy by TMA that was given one
+ACROSS = "what other lanes have"  # the result of a Call of shuffles that bring together what threads reduced
 REMOTE = "another block's shared memory"  # the result of a Call of assembly that accesses it
 CHUNK = "chunk"  # the function of a Call of assembly that reads or stores bytes where each thread says, as an element
 UNSEEN = (
@@ -218,7 +220,7 @@ class Launch:
 
 @record(frozen=True, slots=True)
 class Bound:
-    """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``."""
+    """``value < limit``; ``value`` is, or is computed from, a leaf of ``coordinates``: none of a plain number."""
 
     value: Int
     limit: Int
@@ -230,7 +232,9 @@ class Predicate:
     """What is assigned to the elements of a register tensor of bools.
 
     ``buffer`` is that of the tensor; ``bounds`` must all hold; ``complete`` False where the value has other parts.
-    ``element`` is the offset of the element that is assigned, None where it is not known.
+    ``element`` is the offset of the element that is assigned, None where it is not known. ``constant``: it is
+    assigned ``true`` under no condition, or ``false`` under none or one that all threads answer alike. ``plain``: as in
+    Guard.
     """
 
     buffer: str
@@ -242,6 +246,8 @@ class Predicate:
     element: Int | None = None
     block: tuple[int | None, ...] = ()  # as in Event
     kernel: str = ""  # as in Event
+    constant: bool | None = None
+    plain: tuple[Bound, ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -8,6 +8,9 @@ from functools import cached_property
 from cutecheck.facts.core import Call, Event, Facts, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.span import Span, Unknown
 from cutecheck.facts.tensor import TensorFact
+from cutecheck.model.algebra import cosize
+from cutecheck.model.ints import known_value
+from cutecheck.model.layout import Layout
 
 
 def place_of(of: Call | Event) -> tuple[str, str, str]:
@@ -26,6 +29,13 @@ def asked_of(buffer: str, of: Predicate | Event) -> tuple[object, ...]:
     """
     within = of.enclosing if not of.kernel or not of.span.is_python else ""
     return (buffer, within, of.kernel, of.arch, of.block)
+
+
+def _elements(tensor: TensorFact | None) -> int:
+    """How many elements a predicate tensor has; more than any where that is not known."""
+    layout = None if tensor is None else tensor.layout
+    many = known_value(cosize(layout)) if isinstance(layout, Layout) else None
+    return 1 << 30 if many is None else many
 
 
 class FactIndex:
@@ -87,6 +97,35 @@ class FactIndex:
             return own
         by_others = self._by_others.get((buffer, event.kernel, event.arch, event.block), [])
         return by_others if len({p.enclosing for p in by_others}) == 1 else []
+
+    def always(self, event: Event) -> bool:
+        """A copy under a predicate tensor whose elements are all ``true``, or ``false`` for all threads alike.
+
+        Where another instantiation assigns something else to them, this one is a case that it tells apart.
+        """
+        buffer = event.predicate.buffer if event.predicate is not None else None
+        if not buffer:
+            return False
+        own = self._assigned.get((buffer, event.arch), [])
+        asked = [p for p in own if asked_of(buffer, event) == asked_of(buffer, p) and p.constant]
+        if not asked or any(p.constant is None for p in own):
+            return False
+        elements = {known_value(p.element) for p in asked if p.element is not None}
+        return None in elements or len(elements) >= _elements(event.predicate)
+
+    def plain(self, event: Event) -> list[Predicate]:
+        """What is assigned to the predicates of a copy, where all of it is comparisons of plain numbers."""
+        buffer = event.predicate.buffer if event.predicate is not None else None
+        own = self._assigned.get((buffer or "", event.arch), [])
+        asked = [p for p in own if asked_of(buffer or "", event) == asked_of(buffer or "", p)]
+        return asked if all(p.plain for p in own) else []
+
+    @cached_property
+    def _assigned(self) -> dict[tuple[str, str], list[Predicate]]:
+        found: dict[tuple[str, str], list[Predicate]] = {}
+        for p in self._facts.predicates:
+            found.setdefault((p.buffer, p.arch), []).append(p)
+        return found
 
     @cached_property
     def _by_others(self) -> dict[tuple[object, ...], list[Predicate]]:

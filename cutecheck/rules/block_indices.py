@@ -11,6 +11,7 @@ from cutecheck.model.ints import as_expr, known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
+from cutecheck.rules.derive.divided import divided
 from cutecheck.rules.derive.few_blocks import covered
 from cutecheck.rules.derive.grids import other_grid
 from cutecheck.rules.derive.holes import hole
@@ -62,7 +63,7 @@ class TileOfAnotherBlock(Rule):
         those for the mode that this index alone walks are along another axis, or nowhere;
         where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
-        is the same of all of them.
+        is the same of all of them, and no block index divided by the extent of its own mode.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -135,6 +136,7 @@ class TileOfAnotherBlock(Rule):
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
+        yield from self._of_a_group(event)
         yield from self._other_element(event, context)
         if event.kernel and event.kind == "copy" and len(event.operands) > 1:
             yield from self._left_out(event, event.operands[1], context)
@@ -146,6 +148,20 @@ class TileOfAnotherBlock(Rule):
         made = product_of(event.kernel, event.arch, context) if event.kind == "gemm" and event.kernel else None
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
+
+    def _of_a_group(self, event: Event) -> Iterable[Finding]:
+        tensor = next((t for t in event.operands[:2] if divided(t) is not None), None)
+        by = divided(tensor) if tensor is not None and event.kernel and event.kind == "copy" else None
+        if tensor is not None and by is not None:
+            said = (
+                f"`{_FRESH.sub('', str(by.coordinate))}` says which of the `{by.extent}` coordinates of mode {by.mode}"
+            )
+            yield self.finding(
+                event.span, f"{said} of `{tensor.name}` a block takes: its values do not end where the mode does",
+                label=f"not by {by.extent}", help=f"divide by how many blocks share each of the {by.extent}",
+                related=[Related(tensor.span, f"part of {tensor.root_layout}")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
 
     def _compare(self, at: Call | Event, result: TensorFact, context: Context) -> Iterable[Finding]:
         made, mine = product_of(at.kernel, at.arch, context), walks(result)

@@ -13,6 +13,7 @@ from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
 from cutecheck.rules.derive.guarded_stores import guarded_store
 from cutecheck.rules.derive.limits_of_blocks import other_index
+from cutecheck.rules.derive.plain_offsets import of_other_offsets
 from cutecheck.rules.derive.predicates import Fault, fault_of
 from cutecheck.rules.derive.rest_faults import fault_of_rest, unbounded
 from cutecheck.rules.derive.rests import Bounded
@@ -31,7 +32,8 @@ class PredicateCoordinates(Rule):
         matrix where the coordinates start at the tile, nor what is left of it from a tile of another pass of the loop
         on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block index. The same of a last tile
         that the extent chooses (``ceil_div(keys, 64) - 1``): its limit is not what is left of another matrix, whose
-        tiles start elsewhere, nor from another tile on, and it has one where other copies of the kernel have.
+        tiles start elsewhere, nor from another tile on, and it has one where other copies of the kernel have. A plain
+        number that is compared with the extent of a copy's only mode is the offset of the element that it moves.
 
     Why
         CuTe connects a predicate with a copy by position alone. An identity tensor partitioned by another copy, limits
@@ -116,6 +118,12 @@ class PredicateCoordinates(Rule):
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         if event.kind == "copy" and len(event.operands) > 1:
             yield from self._judged(event, context)
+            yield from self._of_plain(event, context)
+
+    def _of_plain(self, event: Event, context: Context) -> Iterable[Finding]:
+        found = of_other_offsets(event, context)
+        if found is not None:
+            yield self._found(event, *found)
 
     def _judged(self, event: Event, context: Context) -> Iterable[Finding]:
         predicates = predicates_of(event, context)

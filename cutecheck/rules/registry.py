@@ -44,6 +44,7 @@ from cutecheck.rules.pipeline_steps import PipelineStepMissing
 from cutecheck.rules.predicate_coordinates import PredicateCoordinates
 from cutecheck.rules.predicate_shape import PredicateShape
 from cutecheck.rules.read_without_write import ReadWithoutWrite
+from cutecheck.rules.reduction_lanes import ReductionDropsLanes
 from cutecheck.rules.register_counts import RegisterCounts
 from cutecheck.rules.slow_plain_copy import SlowPlainCopy
 from cutecheck.rules.smem_base_alignment import SmemBaseAlignment
@@ -105,6 +106,7 @@ RULES: tuple[type[Rule], ...] = (
     ReadWithoutWrite,
     WriteWithoutRead,
     StrideOfWrongMode,
+    ReductionDropsLanes,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

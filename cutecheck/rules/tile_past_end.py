@@ -13,6 +13,7 @@ from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Divides, Division
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.always_true import unasked
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.before_start import before_start
 from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
@@ -39,7 +40,9 @@ class TilePastEnd(Replayed):
         own. Of a matrix that is moved back by what its extent lacks to whole tiles, so that the short one is the first,
         no copy takes what lies before the start. Of a mode that block indices walk, and of which one copy takes what
         lies before its end, no other copy of the kernel stores whole tiles. No copy without predicates takes all of a
-        tile that is larger than the tensor.
+        tile that is larger than the tensor. Predicates that are all ``true`` are none; and where there are such, no
+        other tensor's copy asks for coordinates that the same block index walks in tiles of the same size, nor for
+        those of a mode with one tile of the same size.
 
     Why
         ``local_tile`` rounds up: 1000 elements in tiles of 512 are two tiles, and the second has 24 elements that do
@@ -123,22 +126,42 @@ class TilePastEnd(Replayed):
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
-        if event.kind != "copy" or event.predicated:
+        true = event.predicated and context.index.always(event)
+        if event.kind != "copy" or (event.predicated and not true):
             return
+        open_ = unasked(event, context) if true and event.kernel else None
+        if true:
+            event = replace(event, predicated=False, predicate=None)
         without = bare(event, context) if event.kernel else None
         if without is not None:
             tensor, other = without
             own = any(t.buffer == tensor.buffer for t in other.operands[:2])
             done = "read" if tensor == event.operands[0] else "stored"
+            how = "under one that is always true" if true else "without"
             yield self.finding(
                 event.span,
-                f"`{tensor.name}` is copied under a predicate at line {other.span.line}, and here without: elements "
+                f"`{tensor.name}` is copied under a predicate at line {other.span.line}, and here {how}: elements "
                 "that the predicate leaves out are no part of the matrix"
                 if own
-                else f"`{tensor.name}` is {done} without a predicate, and at line {other.span.line} the same tile of a "
-                "matrix with the same extents is copied under one: elements that it leaves out are no part of either",
-                label="no predicate", help="copy_if with the same predicate",
+                else f"`{tensor.name}` is {done} without a predicate{' that asks' if true else ''}, and at line "
+                f"{other.span.line} the same tile of a matrix with the same extents is copied under one: elements that "
+                "it leaves out are no part of either",
+                label="always true" if true else "no predicate", help="copy_if with the same predicate",
                 related=[Related(other.span, "only what the predicate allows is copied here")],
+                enclosing=event.enclosing, arch=event.arch,
+            )  # fmt: skip
+            return
+        if open_ is not None:
+            its = guarded(open_.tensor)
+            end = "" if its is None else str(its.extents[open_.mode])
+            alike = f"coordinates that `{open_.index}` walks in such tiles" if open_.index else "columns of such a tile"
+            yield self.finding(
+                event.span,
+                f"the predicates of `{open_.tensor.name}` are always true, though its extent `{end}` along mode "
+                f"{open_.mode} need not be a multiple of its tile: the copy of `{open_.asked.name}` asks for the "
+                f"{alike}",
+                label="always true", help="compare the coordinates with the shape of the matrix",
+                related=[Related(open_.other.span, "asks for coordinates")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
@@ -146,13 +169,13 @@ class TilePastEnd(Replayed):
             return
         whole = stored_whole(event, context) if event.kernel else None
         if whole is not None:
-            other, end = whole
+            other, limit = whole
             yield self.finding(
                 event.span,
                 f"`{event.operands[1].name}` is stored as far as its tile goes, and at line {other.span.line} the same "
-                f"rows or columns are copied only as far as {end}: the last tile is stored past the end",
-                label="no condition", help=f"store under the condition that the coordinate is below {end}",
-                related=[Related(other.span, f"only below {end} here")],
+                f"rows or columns are copied only as far as {limit}: the last tile is stored past the end",
+                label="no condition", help=f"store under the condition that the coordinate is below {limit}",
+                related=[Related(other.span, f"only below {limit} here")],
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return

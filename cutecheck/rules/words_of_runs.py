@@ -104,6 +104,11 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "too, and this tile was loaded before: when the kernel is run pass by pass, others never are, and what is "
         "computed lacks them", "loaded before, and others never are", "take the next tile in each pass", "",
     ),
+    "ahead": (
+        "`{name}` is tile {past[0]} along a mode with the tiles 0 .. {last}: in each pass it is another tile than the "
+        "other operand's, of which the same barrier is told, and as many as do not exist are never loaded",
+        "{past[0]} of 0 .. {last}", "take the same tile of both operands in each pass", "",
+    ),
     "miscounted": (
         "the tiles of `{name}` are loaded one after the other, and how many is decided by the extent of another mode, "
         "along which no tiles are loaded: unless the two are equal, tiles are missing, or others do not exist",

@@ -74,7 +74,8 @@ class StageNeverChanges(Replayed):
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
         none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
-        the mode has tiles, which another tensor has as well; where a mode's extent alone decides what is loaded, it
+        the mode has tiles, which another tensor has as well, nor tiles that are ahead of the other operand's up to one
+        that does not exist; where a mode's extent alone decides what is loaded, it
         leaves out neither the first nor the last tile along it, and no other mode's extent, along which nothing goes,
         decides how many tiles are loaded; and WGMMAs between two waits, or UMMAs before a commit, do
         not multiply one slice of an operand with several of the other in one sum; nor do products of fragments that are
@@ -108,8 +109,8 @@ class StageNeverChanges(Replayed):
     """
 
     kinds = (
-        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "miscounted", "unpaired", "shifted",
-        "doubled", "astray", "unmultiplied", "wrapped",
+        "blank", "lost", "unused", "twice", "mixed", "stale", "missed", "unwalked", "ahead", "miscounted", "unpaired",
+        "shifted", "doubled", "astray", "unmultiplied", "wrapped",
     )  # fmt: skip
     code = "CUT218"
     name = "stage-not-advanced"

@@ -111,6 +111,28 @@ def block_modes(part: Guarded) -> dict[int, str]:
     return _walked(part, {v.name for v in part.offset.variables() if v.name.startswith("blockIdx.")})
 
 
+def split_modes(part: Guarded) -> dict[int, str]:
+    """Modes that a part of a block index walks in steps of the tile: ``blockIdx.x % tiles``, ``blockIdx.x / tiles``."""
+    parts: dict[Op, str] = {}
+    terms = []
+    for factors, many in part.offset.terms:
+        for f in factors:
+            if isinstance(f, Op) and f.kind in ("div", "mod") and str(f.args[0]).startswith("blockIdx."):
+                parts.setdefault(f, f"blockIdx.{len(parts)}")
+        terms.append((factors, many))
+    if not parts:
+        return {}
+    offset = ex.const(0)
+    for factors, many in terms:
+        term = ex.const(many)
+        for f in factors:
+            term = ex.mul(term, ex.var(parts[f]) if isinstance(f, Op) and f in parts else ex.atom_expr(f))
+        offset = ex.add(offset, term)
+    names = {name: str(atom) for atom, name in parts.items()}
+    walked = block_modes(replace(part, offset=offset))
+    return {m: names[name] for m, name in walked.items() if name in names}
+
+
 def goes_on(part: Guarded, index: str) -> bool:
     """Whether blocks go on along an index in a loop, by the grid's size there: what ends it says how many tiles."""
     size = index.replace("blockIdx", "gridDim")

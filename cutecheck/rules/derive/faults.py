@@ -29,6 +29,7 @@ Kind = Literal[
     "torn",
     "missed",
     "unwalked",
+    "ahead",
     "miscounted",
     "unpaired",
     "shifted",

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Event, Guard
-from cutecheck.model.expr import bounds
-from cutecheck.model.ints import Rel
+from cutecheck.model.expr import Expr, Var, bounds
+from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.prove.domains import PER_THREAD
 
 _THREAD = re.compile(r"thread|tid|thr_idx|lane|elect|warp|group|producer|consumer|role|leader|\bidx\b", re.IGNORECASE)
@@ -28,6 +28,28 @@ def same_in_all_blocks(guard: Guard) -> bool:
     parts = 1 + len(re.findall(r"&&|\|\||\band\b|\bor\b", guard.text))
     names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
     return guard.turns and len(guard.holds) >= parts and not any("Idx." in n for n in names)
+
+
+def of_grid(guard: Guard) -> bool:
+    """Which tile a block takes is compared with how many there are, ``tile_x < gridDim.x``: it leaves out no part."""
+    parts = 1 + len(re.findall(r"&&|\|\||\band\b|\bor\b", guard.text))
+    return len(guard.holds) >= parts and all(
+        c.rel is Rel.LT and _counts(c.rhs) and _picks_blocks(c) for c in guard.holds
+    )
+
+
+def _counts(e: Expr) -> bool:
+    """``gridDim.x``, or a number of tiles: ``(rows + 127) / 128``."""
+    factors = e.terms[0][0] if len(e.terms) == 1 and e.terms[0][1] == 1 else ()
+    if len(factors) != 1 or isinstance(factors[0], Var):
+        return len(factors) == 1 and isinstance(factors[0], Var) and factors[0].name.startswith("gridDim.")
+    size = factors[0].args[1].constant if factors[0].kind == "div" else None
+    return size is not None and ((), size - 1) in factors[0].args[0].terms
+
+
+def _picks_blocks(c: Condition) -> bool:
+    names = [v.name for v in c.lhs.variables()]
+    return any(n.startswith("blockIdx.") for n in names) and not any("threadIdx." in n for n in names)
 
 
 def of_limits(guard: Guard) -> bool:

@@ -27,10 +27,11 @@ from cutecheck.rules.derive.coordinates import (
     guarded,
     left_of,
     loop_modes,
+    split_modes,
     tile_of_other_pass,
     unvaried,
 )
-from cutecheck.rules.derive.guards import inner
+from cutecheck.rules.derive.guards import inner, of_grid
 from cutecheck.rules.derive.instructions import Astray, astray
 from cutecheck.rules.derive.tile_starts import foreign
 from cutecheck.rules.derive.vectors import mode_sizes
@@ -112,7 +113,7 @@ def fault_of(
         if other and astray(event, other, tensor, part, threads) is None:
             asked, predicate, apart = other, other[0], None
     if apart is not None and not any(apart.instruction):
-        return _elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
+        return elsewhere(apart, f"thread {apart.thread}", "that of thread 0", tensor)
     stuck = unvaried(predicate, part)
     if stuck is not None:
         return Fault(
@@ -123,7 +124,7 @@ def fault_of(
         )
     if apart is not None:
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
-        return _elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
+        return elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
     return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
 
 
@@ -168,7 +169,7 @@ def _guarded_too(event: Event, predicate: Predicate, part: Guarded) -> Predicate
     return predicate if event.predicate is None or not more else replace(predicate, bounds=(*predicate.bounds, *more))
 
 
-def _elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
+def elsewhere(apart: Astray, which: str, first: str, tensor: TensorFact) -> Fault:
     return Fault(
         f"the predicates of `{tensor.name}` are computed for other elements than the copy moves: along mode "
         f"{apart.mode}, {which} moves the element {apart.moved} past {first}, and asks about the one "
@@ -193,7 +194,8 @@ def _of_limits(
     predicate = asked[0]
     bounds = {m: b for b in predicate.bounds if (m := bounded_mode(b.value, b.coordinates)) is not None}
     limits = {m: b.limit for m, b in bounds.items()}
-    yield from _one_too_far(event, predicate, tensor, part, context)
+    for one in dict.fromkeys((predicate, asked[-1])):  # of unrolled loops the last instruction goes farthest
+        yield from _one_too_far(event, one, tensor, part, context)
     yield from _of_other_modes(event, predicate, tensor, part, context)
     for mode, limit in sorted(limits.items()):
         own = part.extents[mode]
@@ -251,12 +253,31 @@ def _of_limits(
         elif goes_on(part, index) or _counted(event, index, context):
             continue
         elif predicate.complete and limits and not _elsewhere_bounded(event) and open_end(event, extent, tile, context):
-            yield Fault(
-                f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
-                f"multiple of the tile's {tile}",
-                f"mode {mode} is not compared",
-                f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
-            )
+            yield _unbound(tensor, mode, part)
+    yield from _of_split_modes(event, predicate, limits, part, tensor, context)
+
+
+def _of_split_modes(
+    event: Event, predicate: Predicate, limits: dict[int, Int], part: Guarded, tensor: TensorFact, context: Context
+) -> Iterator[Fault]:
+    """Modes that a part of a block index walks, of which the one is compared and the other is not."""
+    walked = split_modes(part)
+    asked = [m for m in walked if m in limits and left_of(limits[m], part.extents[m]) is not None]
+    if not asked or not predicate.complete or _elsewhere_bounded(event):
+        return
+    for mode in sorted(set(walked) - set(limits)):
+        if open_end(event, part.extents[mode], part.tile[mode], context):
+            yield _unbound(tensor, mode, part)
+
+
+def _unbound(tensor: TensorFact, mode: int, part: Guarded) -> Fault:
+    extent, tile = part.extents[mode], part.tile[mode]
+    return Fault(
+        f"the predicates of `{tensor.name}` do not bound mode {mode}: its extent `{extent}` need not be a "
+        f"multiple of the tile's {tile}",
+        f"mode {mode} is not compared",
+        f"compare mode {mode} with `{extent}` too, or state `// cutecheck: assume {extent} % {tile} == 0`",
+    )
 
 
 def _of_other_modes(
@@ -356,7 +377,7 @@ def _elsewhere_bounded(event: Event) -> bool:
         not (g.bounds or g.holds)
         or any("Idx" in v.name for c in g.holds for side in (c.lhs, c.rhs) for v in side.variables())
         for g in inner(event.guards)
-        if not (g.bounds and g.complete)  # which bounds those coordinates and no others
+        if not (g.bounds and g.complete) and not of_grid(g)  # which bounds those coordinates and no others
     )
 
 

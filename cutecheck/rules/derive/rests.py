@@ -194,7 +194,7 @@ def unlike(mine: Bounded, mode: int, context: Context) -> TensorFact | None:
                 return other.tensor
             if theirs is not None and ex.add(before, begun) == theirs == mine_at:
                 return other.tensor
-            if theirs is None and before == begun == ex.const(0) and _whole(part, mode) and _whole(other.part, m):
+            if theirs is None and before == begun == ex.const(0) and one_tile(part, mode) and one_tile(other.part, m):
                 return other.tensor
     return None
 
@@ -204,7 +204,7 @@ def conditions(event: Event) -> list[Guard]:
     return [g for g in inner(event.guards) if not g.bounds]
 
 
-def _whole(part: Guarded, mode: int) -> bool:
+def one_tile(part: Guarded, mode: int) -> bool:
     """A mode of stride 1 whose one tile is the first: nothing leads out of it along the mode."""
     size = known_value(part.tile[mode])
     if known_value(part.strides[mode]) != 1 or size is None:
@@ -219,4 +219,4 @@ def _by_parameter(factors: tuple[Var | Op, ...]) -> bool:
     return any(not n.startswith(INDICES) and "#" not in n for n in alone)
 
 
-__all__ = ["Bounded", "bounded_copies", "limits_of", "rest_of_other", "tile_before", "unlike"]
+__all__ = ["Bounded", "bounded_copies", "limits_of", "one_tile", "rest_of_other", "tile_before", "unlike"]

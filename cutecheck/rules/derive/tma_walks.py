@@ -44,6 +44,8 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
         for mine, other in permutations(known.values(), 2):
             if (wrapped := _starts_again(mine, other)) is not None:
                 return Fault("wrapped", wrapped, wrapped.places[0])
+            if (ahead := _ahead(mine, other)) is not None:
+                return ahead
         for key, mine in known.items():
             others = [x for k, x in known.items() if k != key and len(x.steps) == len(mine.steps)]
             for mode in _modes(mine):
@@ -181,6 +183,32 @@ def _starts_again(mine: _Loads, others: _Loads) -> Step | None:
                 if first is not None and set(here) <= set(starts):
                     return mine.steps[at + first + 1]
             at += len(row)
+    return None
+
+
+def _ahead(mine: _Loads, others: _Loads) -> Fault | None:
+    """A load of a tile that does not exist, where each tile is some places ahead of, or behind, the other operand's,
+    which is told to the same barrier and goes through as many tiles of the same size, from the first to the last."""
+    if [(s.function, s.number) for s in mine.steps] != [(s.function, s.number) for s in others.steps]:
+        return None
+    if any(_shape(w) != _shape(x.walks[0]) for x in (mine, others) for w in x.walks):
+        return None
+    for mode, along in enumerate(others.walks[0]):
+        tiles = -(-along.many // along.span)
+        starts = [w[mode].start for w in others.walks]
+        whole = [i * along.span for i in range(tiles)] * (len(starts) // tiles)
+        goes = [m for m, a in enumerate(mine.walks[0]) if any(w[m].start != a.start for w in mine.walks[:tiles])]
+        if tiles < _FEW or along.span < 2 or starts != whole or len(goes) != 1:
+            continue
+        here = [w[goes[0]].start for w in mine.walks]
+        its = mine.walks[0][goes[0]]
+        known = [n for n in here if isinstance(n, int)]
+        apart = {a - b for a, b in zip(known, whole, strict=False)} if len(known) == len(whole) else set()
+        by = apart.pop() if len(apart) == 1 else 0
+        if by and by % along.span == 0 and (its.span, its.many) == (along.span, along.many):
+            at = next(i for i, n in enumerate(here) if isinstance(n, int) and not 0 <= n < its.many)
+            place = mine.steps[at].places[0]
+            return Fault("ahead", mine.steps[at], replace(place, past=(int(here[at]) // its.span, tiles)))
     return None
 
 

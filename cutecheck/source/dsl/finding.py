@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -37,6 +38,20 @@ def tops(files: Iterable[Path]) -> dict[str, set[Path]]:
         if f.parent not in packages:
             found.setdefault(f"{f.stem}.py", set()).add(f.parent)
     return found
+
+
+_CLIMBS = re.compile(rb"sys\.path\b[^#]*?(?:\.\./|\.\.[\"']|dirname|parent)|(?:dirname|parent)[^#]*?sys\.path\b")
+_MOST_ABOVE = 8
+
+
+def above(parts: list[str], importer: Path | None) -> Path | None:
+    """A module in a folder above the scanned ones, where the importing script puts such a folder on Python's path."""
+    try:
+        climbs = importer is not None and _CLIMBS.search(read_bytes(importer)) is not None
+    except OSError:
+        return None
+    folders = list(importer.resolve().parents)[:_MOST_ABOVE] if importer is not None and climbs else []
+    return next((found for folder in folders[:-1] if (found := file_of(folder, parts)) is not None), None)
 
 
 def on_the_path(known: Mapping[str, set[Path]], parts: list[str], importer: Path | None) -> Path | None:

@@ -20,6 +20,7 @@ from cutecheck.source.dsl import (
     made_classes,
     modules,
     protocol,
+    reductions,
     repeats,
     uncalled,
     vectors,
@@ -252,9 +253,9 @@ def _apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], s
     if isinstance(fn, Extern):
         handed.call_handed(m, args, kwargs, span)
         named = barriers.made(fn, args, kwargs, span) or vectors.computed(fn, args, span)
-        if named is not None:
-            return named
-        return Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)
+        if named is None:
+            named = Extern(f"{fn.what}(...)" if len(fn.what) < 200 else fn.what, span)
+        return reductions.passed(m, named, args, span)
     return Unknown(f"a call of {builtins.describe(fn)}", span)
 
 

@@ -10,7 +10,7 @@ from cutecheck.model import ints
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import enumerations, protocol
+from cutecheck.source.dsl import enumerations, protocol, reductions
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, builtin, known, sequence
 from cutecheck.source.dsl.flow import Perhaps
 from cutecheck.source.dsl.values import (
@@ -139,7 +139,7 @@ def _extreme(which: str) -> Function:
             return functools.reduce(f, items)
         if all(isinstance(v, (Object, Enumerator, tuple)) for v in items):
             return _pick(m, which, items, items, span)
-        return Scalar(None, "float")
+        return reductions.passed(m, Scalar(None, "float"), list(items), span)
 
     return run
 

@@ -20,7 +20,8 @@ from cutecheck.source.files import is_file, once, read_bytes
 
 PRELUDES = {  # read in the place of libraries
     "torch.nn": "nn.py", "triton.testing": "triton_testing.py", "cutlass.jax": "cutlass_jax.py", "jax": "jax.py",
-    "jax.numpy": "jax_numpy.py", "jax.random": "jax_random.py",
+    "jax.numpy": "jax_numpy.py", "jax.random": "jax_random.py", "nvshmem.core": "nvshmem_core.py",
+    "torch.distributed._symmetric_memory": "torch_symmetric_memory.py",
     "cutlass_pipeline_of_runs.barriers": "pipeline_barriers.py",  # parts of a prelude, no library of this name
     "cutlass_pipeline_of_runs.participants": "pipeline_participants.py",
 }  # fmt: skip
@@ -98,7 +99,7 @@ class Library:
             return None
         if self.tops is None:
             self.tops = finding.tops(self.files.values())
-        return finding.on_the_path(self.tops, parts, importer)
+        return finding.on_the_path(self.tops, parts, importer) or finding.above(parts, importer)
 
     def has_package(self, name: str, importer: Path | None) -> bool:
         """Whether a dotted module is a folder without ``__init__.py``, under a root or above its importer."""

@@ -17,6 +17,7 @@ from cutecheck.source.dsl import (
     cute_values,
     enumerations,
     protocol,
+    reductions,
     replays,
     torch_ops,
     vectors,
@@ -228,6 +229,9 @@ class Operands(Merging):
         if isinstance(left, Object) or isinstance(right, Object):
             found = classes.operator(m, op, left, right, span)
             return found if found is not None else Unknown(f"operator {op} on an object", span)
+        return reductions.passed(m, self._of_two(m, op, left, right, span), [left, right], span)
+
+    def _of_two(self, m: Machine, op: str, left: Value, right: Value, span: Span) -> Value:
         found = vectors.operator(op, left, right, span) or cute_values.operator(m, op, left, right, span)
         if found is not None:
             return found

@@ -14,7 +14,7 @@ from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.tiled import TiledMMA
 from cutecheck.model.tiled.scale_factors import tmem_layout_sf
 from cutecheck.model.units import Bits
-from cutecheck.source.dsl import cute_values, replays, storage
+from cutecheck.source.dsl import cute_values, reductions, replays, storage
 from cutecheck.source.dsl import sites as dsl_sites
 from cutecheck.source.dsl.builtins import FUNCTIONS as PYTHON
 from cutecheck.source.dsl.builtins import builtin
@@ -346,16 +346,35 @@ def _uniform(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 
 @builtin(
-    "arch.shuffle_sync", "arch.shuffle_sync_up", "arch.shuffle_sync_down", "arch.shuffle_sync_bfly",
-    "arch.shuffle_sync_op", "arch.popc", "arch.warp_redux_sync", "arch.warp_reduction", "arch.warp_reduction_max",
-    "arch.warp_reduction_sum",
+    "arch.shuffle_sync", "arch.shuffle_sync_up", "arch.shuffle_sync_down", "arch.shuffle_sync_op", "arch.popc",
+    "arch.warp_redux_sync",
 )  # fmt: skip
 def _of_other_lanes(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """A number of the type of what is given, of each thread its own."""
     v = args[0] if args else kwargs.get("value", kwargs.get("val"))
+    reductions.elsewhere(m, v, span)
+    return _other_lanes_number(m, v, span)
+
+
+def _other_lanes_number(m: Machine, v: Value, span: Span) -> Value:
     if isinstance(v, (int, Dyn)) and not isinstance(v, bool):
         return some(m, "shuffled", ANY, True)
     return Scalar(None, v.ctype) if isinstance(v, Scalar) else Extern("a shuffled value", span)
+
+
+@builtin("arch.shuffle_sync_bfly")
+def _of_the_lane_across(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    given = {**dict(zip(("value", "offset", "mask", "mask_and_clamp"), args, strict=False)), **kwargs}
+    v = given.get("value", given.get("val"))
+    whole = all(given.get(x, -1) in (-1, 31, 0xFFFFFFFF) for x in ("mask", "mask_and_clamp"))
+    made = _other_lanes_number(m, v, span)
+    return reductions.shuffled(m, made, v, given.get("offset") if whole else None, span)
+
+
+@builtin("arch.warp_reduction", "arch.warp_reduction_max", "arch.warp_reduction_sum")
+def _of_a_group_of_lanes(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    v = args[0] if args else kwargs.get("val")
+    return reductions.grouped(m, _other_lanes_number(m, v, span), v, kwargs.get("threads_in_group", 32), span)
 
 
 @builtin("arch.vote_ballot_sync")

@@ -14,6 +14,7 @@ from cutecheck.model import algebra as alg
 from cutecheck.model.dtype import DType, dtype
 from cutecheck.model.ints import Dyn
 from cutecheck.records import record
+from cutecheck.source.dsl import reductions
 from cutecheck.source.dsl.builtins import builtin
 from cutecheck.source.dsl.cute_values import element_of
 from cutecheck.source.dsl.values import Builtin
@@ -47,7 +48,8 @@ def _load(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
         m.recorder.takes((t,))
         return Extern("vector", span)
     m.recorder.loads(t, span)
-    return Extern("vector", span, VectorType(m.dialect.from_model(alg.shape(t.layout)), t.dtype))
+    made = Extern("vector", span, VectorType(m.dialect.from_model(alg.shape(t.layout)), t.dtype))
+    return reductions.made(m, made, reductions.Lanes(t) if t.space == "rmem" else None)
 
 
 def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
@@ -65,14 +67,16 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
 def _to(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     kind, to = type_of(args[0]), args[1] if len(args) > 1 else kwargs.get("dtype")
     assert kind is not None
-    return Extern("vector", span, replace(kind, dtype=to.dtype if isinstance(to, ScalarType) else None))
+    made = Extern("vector", span, replace(kind, dtype=to.dtype if isinstance(to, ScalarType) else None))
+    return reductions.passed(m, made, args[:1], span)
 
 
 @builtin("vector.reshape", "vector.broadcast_to")
 def _reshaped(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     kind, shape = type_of(args[0]), args[1] if len(args) > 1 else kwargs.get("shape", kwargs.get("target_shape"))
     assert kind is not None
-    return Extern("vector", span, replace(kind, shape=shape) if isinstance(shape, (int, tuple)) else None)
+    made = Extern("vector", span, replace(kind, shape=shape) if isinstance(shape, (int, tuple)) else None)
+    return reductions.passed(m, made, args[:1], span)
 
 
 @builtin("vector.reduce")
@@ -80,10 +84,11 @@ def _reduced(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     kind, profile = type_of(args[0]), args[3] if len(args) > 3 else kwargs.get("reduction_profile")
     assert kind is not None
     if isinstance(profile, int) and kind.dtype is not None:
-        return element_of(m, kind.dtype.name)
+        return reductions.reduced(m, element_of(m, kind.dtype.name), args[0], span)
     if isinstance(profile, tuple) and (shape := _kept(profile, kind.shape)) is not None:
         return Extern("vector", span, replace(kind, shape=shape))
-    return Extern("vector.reduce(...)", span)
+    made = Extern("vector.reduce(...)", span)
+    return reductions.reduced(m, made, args[0], span) if isinstance(profile, int) else made
 
 
 def _kept(profile: Value, shape: Value) -> tuple[Value, ...] | None:

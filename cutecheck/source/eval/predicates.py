@@ -7,7 +7,7 @@ from typing import Any
 from cutecheck.facts import Bound, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
-from cutecheck.model.algebra import get, size
+from cutecheck.model.algebra import cosize, get, size
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Condition, CuteError, Dyn, Int, Rel, Sym, UndecidedError, as_expr, known_value
 from cutecheck.model.layout import Layout
@@ -27,6 +27,7 @@ _RELS = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
 _ASKS = ("size", "rank", "ceil_div", "min", "max", "get")
 _LESS = ("elem_less", "elem_leq")
 _MOST_KEPT = 64  # comparisons that variables hold: they are asked soon, or never
+_ALONE = " alone"  # of a buffer's flags, kept apart from comparisons of coordinates
 _CASTS = ("int", "bool", "Boolean", "Int32", "static_cast")
 
 
@@ -46,13 +47,60 @@ def note(m: Machine, node: ir.Assign, env: Env) -> None:
         said = said.right
     bounds, complete = conjunction(m, said, env)
     element = _element(m, target, tensor, env)
-    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element)
+    alone = () if bounds else _plain(m, said, env)
+    constant = _constant(said)
+    if constant and not _each(tensor, element):
+        constant = None
+    m.recorder.predicate(m, tensor.pointer.buffer, node.span, tuple(bounds), complete, element, constant, alone)
     given = _coordinate(m, target, env)
     at = _counting(tensor, given)
     left = {v.name for a, b in zip(given or (), at or (), strict=True) if a is not b for v in as_expr(a).variables()}
     if any(v.name in left for b in bounds for n in (b.value, b.limit) for v in as_expr(n).variables()):
         at = None  # one element for several that are computed
     asked_flags.assigned(m, tensor.pointer.buffer, node.span, at, bounds, complete)
+    asked_flags.assigned(m, tensor.pointer.buffer + _ALONE, node.span, at, alone, bool(alone))
+
+
+def _each(tensor: TensorVal, element: Int | None) -> bool:
+    """A loop assigns to all elements of a tensor, or this is one of them, by a number."""
+    if element is None or isinstance(tensor.layout, Unknown):
+        return False
+    if any(v.domain.bounds()[1] is None for v in as_expr(element).variables()):
+        return False  # by a loop that may have fewer passes
+    _, most = ex.bounds(as_expr(element))
+    return known_value(element) is not None or (most is not None and most + 1 == known_value(cosize(tensor.layout)))
+
+
+def _plain(m: Machine, node: ir.Expr, env: Env) -> tuple[Bound, ...]:
+    """``offset < n`` of a number that threads differ in, and a limit that they do not."""
+    while isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
+        node = node.args[0].value
+    if not isinstance(node, ir.Binary) or node.op not in ("<", ">") or not asks(m, node, env):
+        return ()
+    sides = node.left, node.right
+    low, high = (_leaves(m, m.eval(side, env)) for side in (sides if node.op == "<" else sides[::-1]))
+    if low is None or high is None or len(low) != 1 or len(high) != 1:
+        return ()
+    mine, limit = ({v.name for v in as_expr(n).variables()} for n in (low[0], high[0]))
+    own = any(n.startswith("threadIdx.") for n in mine) and not any("Idx." in n for n in limit)
+    return (Bound(low[0], high[0], ()),) if own else ()
+
+
+def plain(m: Machine, node: ir.Expr, env: Env) -> tuple[Bound, ...]:
+    """What an element of a register tensor of bools compares that is no coordinate."""
+    if not isinstance(node, (ir.Call, ir.Index)) or (flags := _flag(m, node, env)) is None:
+        return ()
+    found, complete = asked_flags.asked(m, flags[1] + _ALONE, _counting(flags[0], _coordinate(m, node, env)))
+    return tuple(found) if complete else ()
+
+
+def _constant(node: ir.Expr) -> bool | None:
+    """``True``, ``cutlass.Boolean(1)`` and the like, as they are written: a number with a name may be a choice."""
+    while isinstance(node, (ir.Call, ir.Construct)) and len(node.args) == 1:
+        if _ident(node.fn if isinstance(node, ir.Call) else node.type) not in _CASTS:
+            return None
+        node = node.args[0].value
+    return bool(node.value) if isinstance(node, ir.Lit) and isinstance(node.value, int) else None
 
 
 def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
@@ -68,8 +116,13 @@ def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
 
 
 def kept(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
-    """``inside = elem_less(c[i], limits)``, whose value is no number: who asks the variable asks for this object."""
-    if not isinstance(init, ir.Call) or _ident(init.fn) not in _LESS or not isinstance(value, (Scalar, Unknown)):
+    """``inside = elem_less(c[i], limits)``, or in Python ``(c[i][0] < rows) & (c[i][1] < columns)``: who asks the
+    variable asks for this object."""
+    if isinstance(init, ir.Binary):
+        by_text = not m.dialect.by_value and init.op in (*_AND, *_OPPOSITE) and asks(m, init, env)
+        if not by_text or not isinstance(value, (Scalar, Unknown, Dyn)):
+            return
+    elif not isinstance(init, ir.Call) or _ident(init.fn) not in _LESS or not isinstance(value, (Scalar, Unknown)):
         return
     bounds, complete = conjunction(m, init, env)
     if not bounds:

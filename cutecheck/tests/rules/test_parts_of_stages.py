@@ -28,3 +28,22 @@ def test_two_parts_of_a_stage_that_stay_at_their_first_tiles(goes_on: tuple[str,
         steps.append(load("a", i % STAGES, 0, 1, at["A"]))
         steps += [load("b", i % STAGES, part, 2, at[name]) for part, name in enumerate(("gate", "up"))]
     assert (not_walked((Thread(0, tuple(steps), True),)) is not None) == wrong
+
+
+@pytest.mark.parametrize(
+    ("of_a", "of_b", "past"),
+    [
+        (range(TILES), range(TILES), None),
+        (range(TILES), range(1, TILES + 1), TILES),
+        (range(-1, TILES - 1), range(TILES), -1),
+        (range(1, TILES + 1), range(1, TILES + 1), None),  # both, of a matrix that begins before them
+        (range(TILES), [*range(1, TILES), 0], None),  # says something else
+    ],
+)
+def test_tiles_ahead_of_the_other_operands(of_a: list[int], of_b: list[int], past: int | None) -> None:
+    steps = []
+    for i, (a, b) in enumerate(zip(of_a, of_b, strict=True)):
+        steps += [load("a", i % STAGES, 0, 1, a), load("b", i % STAGES, 0, 1, b)]
+    fault = not_walked((Thread(0, tuple(steps), True),))
+    found = fault.place.past if fault is not None and fault.kind == "ahead" else None
+    assert (found and found[0]) == past

@@ -8,7 +8,17 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Guard, Span, TensorFact, Unknown
-from cutecheck.facts.core import BULK_STORE, CHUNK, ELEMENT_READ, ELEMENT_STORED, FILLED, GUARDED, MULTICAST, REMOTE
+from cutecheck.facts.core import (
+    ACROSS,
+    BULK_STORE,
+    CHUNK,
+    ELEMENT_READ,
+    ELEMENT_STORED,
+    FILLED,
+    GUARDED,
+    MULTICAST,
+    REMOTE,
+)
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.dtype import dtype
 from cutecheck.model.ints import Dyn
@@ -90,6 +100,22 @@ class InstructionRecorder(LaunchRecorder):
             what = ELEMENT_READ if how == "read" else ELEMENT_STORED
             self._of_elements((*key, times), what, span, (bytes_,), CHUNK, (("asynchronous", how == "copied"),))
             self._elements[key] = times + 1, self.clock
+
+    def across(self, tensor: TensorVal, of: Span, offsets: frozenset[int], span: Span) -> None:
+        """What a thread reduced a fragment to, at ``of``, is brought together with other lanes' at these offsets."""
+        if self._events_off or self.frame is None:
+            return
+        where, bindings, kernel = self.frame.symbol, self.frame.bindings, self.frame.kernel
+        key = (of, "across", bindings, kernel)
+        before = self.calls.get(key)
+        known = dict(before.keywords)["offsets"] if before is not None else ()
+        found = offsets | frozenset(known if isinstance(known, tuple) else ())
+        given = before.arguments if before is not None else (self._fact(tensor, of),)
+        self.clock += 1
+        self.calls[key] = CallFact(
+            "across", span, given, Unknown(ACROSS, of), where, self.arch, bindings, (), self.clock,
+            tuple(self._guards), len(self._loops), self._loops, kernel, keywords=(("offsets", tuple(sorted(found))),),
+        )  # fmt: skip
 
     def reaches(self, span: Span, tells: bool) -> None:
         """Shared memory of another block of the cluster is accessed; ``tells``: and a barrier there told of it."""

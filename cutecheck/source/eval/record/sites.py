@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import Bindings, Bound, Lint, Predicate, Site, SiteKind, SiteStatus, Span, Unknown
+from cutecheck.facts import Bindings, Bound, Guard, Lint, Predicate, Site, SiteKind, SiteStatus, Span, Unknown
 from cutecheck.model.ints import Int, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
@@ -21,6 +21,12 @@ _RESOLVED: SiteStatus = "resolved"
 _SYMBOLIC: SiteStatus = "symbolic"
 _UNKNOWN: SiteStatus = "unknown"
 _UNBOUND: SiteStatus = "unbound"
+
+
+def _of_threads(guard: Guard) -> bool:
+    """What a condition compares may differ from thread to thread, block to block or pass to pass."""
+    names = [v.name for c in guard.holds for side in (c.lhs, c.rhs) for v in side.variables()]
+    return any("Idx" in n or "#" in n for n in names)
 
 
 class SiteRecorder(ReadingRecorder):
@@ -120,8 +126,9 @@ class SiteRecorder(ReadingRecorder):
         self.lints.setdefault(span, Lint("comma-drops-coordinate", span, f"({self.text(node)})"))
 
     def predicate(
-        self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool, element: Int | None = None
-    ) -> None:
+        self, m: Machine, buffer: str, span: Span, bounds: tuple[Bound, ...], complete: bool,
+        element: Int | None = None, constant: bool | None = None, plain: tuple[Bound, ...] = (),
+    ) -> None:  # fmt: skip
         """An element of a register tensor of bools was assigned.
 
         An unrolled loop of the DSL assigns to each element by itself.
@@ -134,6 +141,9 @@ class SiteRecorder(ReadingRecorder):
         at = None if element is None else known_value(element)
         if at is not None and at < MOST_ELEMENTS:
             key = (*key, at)
+        guards = [g for g in self._guards if not g.host]
+        if guards and (constant or not all(g.holds and not _of_threads(g) for g in guards)):
+            constant = None
         self.predicates[key] = Predicate(
-            buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block, kernel
+            buffer, span, bounds, complete, self.frame.symbol, self.arch, element, block, kernel, constant, plain
         )

@@ -65,7 +65,8 @@ def guard_of(m: Machine, node: ir.Expr, cond: Value, env: Env, parts: bool) -> G
     says = predicates.told(m, node, env, cond)
     unsure, asks, alike = answered(m, node, cond, env)
     guard = Guard(m.recorder.text(node), node.span, False, tuple(bounds), complete, changing, False, says)
-    return replace(guard, parts=unsure, asks=asks, alike=alike)
+    alone = () if bounds else predicates.plain(m, node, env)
+    return replace(guard, parts=unsure, asks=asks, alike=alike, plain=alone)
 
 
 def _opposite(m: Machine, guard: Guard, node: ir.Expr | None, cond: Value, env: Env) -> Guard:

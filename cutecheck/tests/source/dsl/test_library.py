@@ -48,6 +48,39 @@ def test_packages_are_found_where_they_are_installed_from(tmp_path: Path) -> Non
     assert library.locate("twice", main) is None
 
 
+def test_a_script_climbs_out_of_the_scanned_folder(tmp_path: Path) -> None:
+    """Where it puts a folder above itself on Python's path, and only then."""
+    for name, text in {
+        "helpers/__init__.py": "", "helpers/tiles.py": "", "a/b/plain.py": "import sys\nsys.path.append('/opt')\n",
+        "a/b/climbs.py": "import os, sys\nsys.path.insert(0, os.path.join(os.path.dirname(__file__), '../..'))\n",
+        "a/b/parents.py": "import sys\nfrom pathlib import Path\nsys.path.append(str(Path(__file__).parents[2]))\n",
+    }.items():  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    folder = tmp_path / "a" / "b"
+    library = Library({}, (folder,), None)
+    for name in ("climbs", "parents"):
+        assert library.locate("helpers.tiles", folder / f"{name}.py") == tmp_path / "helpers/tiles.py"
+    assert library.locate("helpers.tiles", folder / "plain.py") is None
+
+
+SHARED = """
+import torch
+import torch.distributed._symmetric_memory as symm_mem
+import nvshmem.core
+from cutlass.cute.runtime import from_dlpack
+
+mine = symm_mem.empty((64, 32), dtype=torch.float16, device="cuda")
+there = symm_mem.rendezvous(mine, "group").get_buffer(1, (64, 32), torch.float16)
+peer = nvshmem.core.get_peer_tensor(nvshmem.core.tensor((8, 4), dtype=torch.float32), 1)
+shapes = from_dlpack(mine).shape, from_dlpack(there).shape, from_dlpack(peer).shape
+"""
+
+
+def test_tensors_that_gpus_share(tmp_path: Path) -> None:
+    assert variables(tmp_path, SHARED)["shapes"] == ((64, 32), (64, 32), (8, 4))
+
+
 PACKAGE = {
     "pkg__table": "KINDS = {}",
     "pkg__cute_kinds": "from pkg.table import KINDS\nKINDS['rows'] = 64  # of cute's layouts\n",
