@@ -42,7 +42,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     told = any(c.kernel == symbol and c.subject for c in recorder.calls.values())
     by_name = _by_name(m, symbol, "mbarrier.load") or _by_name(m, symbol, CHUNK)
     copies = by_name or any(e.kernel == symbol for e in recorder.events.values())
-    if not m.dialect.by_value or limits.many or not copies:
+    if not m.dialect.by_value or limits.many or not copies or not _is_reported(m, symbol):
         return
     if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
@@ -85,6 +85,15 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
+
+
+def _is_reported(m: Machine, symbol: str) -> bool:
+    """Whether any function of the kernel stands in a file that is reported on: of others nothing of a run is shown.
+
+    Kernels that are made of CUTLASS's own collectives take as long to run as to walk.
+    """
+    entered, asked = m.recorder.reads[symbol].entered.values(), m.recorder.asked
+    return not entered or not asked or any(fn.full_span.path in asked for fn in entered)
 
 
 def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Unwritten | None]:

@@ -7,6 +7,8 @@ import pytest
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.source.eval import reruns
+from cutecheck.source.eval.one_run import run
 
 HEAD = """
 using Load = decltype(make_tiled_copy(Copy_Atom<SM80_CP_ASYNC_CACHEALWAYS<uint128_t>, float>{},
@@ -250,3 +252,18 @@ def test_lanes_of_one_warp_exchange_values(tmp_path: Path, name: str) -> None:
     assert not report.failures and not report.errors
     found = {f.code for f in report.findings}
     assert code in found if code else not found
+
+
+def test_a_kernel_of_a_file_that_is_not_reported_on_is_not_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kernel, launch = KERNEL.replace("NAME", "k").replace("  clear(acc);\n", "").split("void run_k")
+    for folder, name, text in (
+        ("lib", "k.hpp", PREAMBLE + HEAD + kernel),
+        ("src", "a.cu", '#include "k.hpp"\nvoid run_k' + launch),
+    ):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / name).write_text(text)
+    runs: list[str] = []
+    monkeypatch.setattr(reruns, "run", lambda m, start, *a, **k: runs.append(start.fn.name) or run(m, start, *a, **k))
+    settings = Settings(arch=("sm_80",), cache=False, include=(tmp_path / "lib",), select=("CUT2",))
+    assert not check(inputs([str(tmp_path / "src")]), settings).findings and not runs
+    assert "CUT220" in {f.code for f in check(inputs([str(tmp_path)]), settings).findings} and "k" in runs
