@@ -288,7 +288,7 @@ def call_function(m: Machine, fn: FuncSet, args: list[Value], kwargs: dict[str, 
 
 def _cache_key(decl: ir.Function, marks: set[str], args: list[Value], kwargs: dict[str, Value]) -> object | None:
     """What a function that caches its results has them by; None when it does not, or its arguments are no key."""
-    if not any("cache" in mark for mark in marks):
+    if "cache" not in " ".join(marks):
         return None
     try:
         key = (id(decl), tuple(map(keyed, args)), tuple((k, keyed(v)) for k, v in sorted(kwargs.items())))

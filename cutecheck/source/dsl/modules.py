@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from contextlib import nullcontext
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,10 @@ def module_name(path: str) -> str:
 
 def state(m: Machine) -> dict[str, Any]:
     """What the machine knows of modules: scopes by name, and files by module name."""
-    return m.functions.setdefault("dsl modules", {"scopes": {}, "files": {}, "missed": set()})  # type: ignore[no-any-return]
+    found = m.functions.get("dsl modules")
+    if found is None:
+        found = m.functions["dsl modules"] = {"scopes": {}, "files": {}, "missed": set()}
+    return found
 
 
 def unit_of(env: Env) -> ir.Unit:
@@ -197,13 +201,18 @@ def get(m: Machine, name: str, importer: Path | None) -> Value:
     return Module(name) if library.has_package(name, importer) else Extern(name)
 
 
+@lru_cache(maxsize=4096)
+def _is_binding(name: str) -> bool:
+    return any(name == b or name.startswith(b + ".") for b in _BINDINGS)
+
+
 def scope_of(m: Machine, name: str) -> Scope | None:
     """The scope of a module that has source and may be interpreted."""
     scopes = state(m)["scopes"]
     if name in scopes:
         found: Scope = scopes[name]
         return found
-    if any(name == b or name.startswith(b + ".") for b in _BINDINGS) or name in ("cutlass", "cutlass.cute"):
+    if _is_binding(name) or name in ("cutlass", "cutlass.cute"):
         return None
     file = state(m)["files"].get(name)
     if file is None:
@@ -250,7 +259,7 @@ def attribute(m: Machine, base: Value, name: str, span: Span) -> Value | None:
     if isinstance(inner, Module) and (top != "cutlass" or _is_module(m, inner.name)):
         return inner
     if top == "cutlass":
-        if any(base.name == b or base.name.startswith(b + ".") for b in _BINDINGS):
+        if _is_binding(base.name):
             return Extern(f"{base.name}.{name}", span)
         return Unknown(f"`{base.name}.{name}`: {OF_PACKAGE}{absent()}", span)
     read = top in KNOWN or top in PRELUDES  # as far as kernels are configured by it

@@ -7,6 +7,7 @@ those of a prelude, which has each step as the steps of its barriers; a step is 
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -34,19 +35,28 @@ def prepare(m: Machine) -> None:
     modules.load(m, _NAME, FILE)
 
 
+@lru_cache(maxsize=4096)
+def _spelled(what: str) -> tuple[int | None, tuple[str, ...]]:
+    """The threads of a group that is written so; or the parts of a name behind that of the package."""
+    group = _GROUP.search(what)
+    if group is not None:
+        return int(group[1]), ()
+    found = _OF.match(what)
+    return None, tuple(what[found.end() :].split(".")) if found is not None else ()
+
+
 def instead(m: Machine, value: Value, span: Span) -> Value | None:
     """What stands for a name of the package in a run; None for other values."""
     scopes = modules.state(m)["scopes"]
     if _NAME not in scopes or not isinstance(value, (Extern, Module)):
         return None
     what = value.what if isinstance(value, Extern) else value.name
-    group = _GROUP.search(what)
-    if group is not None:
-        return classes.instantiate(m, scopes[_NAME].env.vars["CooperativeGroup"], ["Thread", int(group[1])], {}, span)
-    found = _OF.match(what)
-    if found is None:
+    threads, parts = _spelled(what)
+    if threads is not None:
+        return classes.instantiate(m, scopes[_NAME].env.vars["CooperativeGroup"], ["Thread", threads], {}, span)
+    if not parts:
         return None
-    first, *rest = what[found.end() :].split(".")
+    first, *rest = parts
     at = next((v for n in _SCOPES if (v := scopes[n].env.vars.get(first)) is not None), None)
     for name in rest if isinstance(at, ClassInst) else ():
         at = classes.attribute(m, at, name, span) if isinstance(at, ClassInst) else None

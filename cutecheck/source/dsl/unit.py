@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from tree_sitter import Node
 
 from cutecheck.facts.span import Span
@@ -19,6 +21,7 @@ CALL_NAMES = frozenset({
     "make_smem_layout_atom", "make_smem_layout_a", "make_smem_layout_b", "make_smem_layout_epi",
     "make_trivial_tiled_mma", "make_tmem_copy", "make_tiled_tma_atom", "make_ordered_layout",
 })  # fmt: skip
+_NAMES = re.compile(rb"\b(?:" + "|".join(sorted(CALL_NAMES)).encode() + rb")\b")
 
 
 def lower_unit(path: str, text: str, cells: tuple[Cell, ...] | None = None) -> ir.Unit:
@@ -62,15 +65,15 @@ def _errors(source: Source, root: Node) -> list[ir.Note]:
 
 
 def _calls(source: Source, root: Node) -> list[tuple[Span, str]]:
-    """Where a configuration function of CuTe is called."""
+    """Where a configuration function of CuTe is called; names are sought in the bytes, and few nodes are looked at."""
     out: list[tuple[Span, str]] = []
-    stack = [root]
-    while stack:
-        node = stack.pop()
-        if node.type == "call":
-            fn = node.child_by_field_name("function")
-            last = fn.child_by_field_name("attribute") if fn is not None and fn.type == "attribute" else fn
-            if last is not None and last.type == "identifier" and source.text(last) in CALL_NAMES:
-                out.append((source.span(last), source.text(last)))
-        stack.extend(reversed(node.named_children))
+    for found in _NAMES.finditer(source.data):
+        name = root.descendant_for_byte_range(found.start(), found.end())
+        if name is None or name.type != "identifier" or (name.start_byte, name.end_byte) != found.span():
+            continue
+        fn, parent = name, name.parent
+        if parent is not None and parent.type == "attribute" and parent.child_by_field_name("attribute") == name:
+            fn, parent = parent, parent.parent
+        if parent is not None and parent.type == "call" and parent.child_by_field_name("function") == fn:
+            out.append((source.span(name), found[0].decode()))
     return out

@@ -267,7 +267,11 @@ def base_of(m: Machine, node: ir.Expr, env: Env, ident: str | None = None) -> Va
     if m.dialect.by_value and isinstance(node, ir.Select):
         return locate(m, node, env)[0]
     value = whole(m, node, env)
-    return value if type(value) is not Object or ident is None else aimed(m, value, ident, node.span)
+    return (
+        aimed(m, value, ident, node.span)
+        if type(value) is Object and ident is not None and m.dialect.by_value
+        else value
+    )
 
 
 def aimed_at(m: Machine, value: Value) -> Value:

@@ -19,6 +19,7 @@ from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
+from cutecheck.source.eval.record.unwritten import Unwritten
 from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team, waits
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
@@ -50,7 +51,9 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = Start(best.entry, best.fn, best.env, self_, args, span)
-    made: Replay | None
+    made: Replay | None = None
+    reads: Unwritten | None = None
+    cost = 0
     if told:
         recorder.weighed = False
         made, cost = roles(m, replace(start, zeros=False), recorder.threads_of(symbol))
@@ -58,7 +61,8 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
             made, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
     else:
-        made, cost = _one_path(m, start) if _pipelined(m, symbol) or _crossing(m, symbol) else (None, 0)
+        if _pipelined(m, symbol) or _crossing(m, symbol):
+            made, cost, reads = _one_path(m, start)
         if _stores_by_tma(m, symbol):
             teams, more = roles(m, start, recorder.threads_of(symbol))
             cost += more
@@ -73,22 +77,28 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
                     moved=teams.moved,
                 )
     if walked < _MOST_FOR_TILES:
-        made, more = with_tiles(m, start, made)
-        cost += more
+        if reads is not None and made is not None:
+            made = replace(made, tiles=reads.all())
+        else:
+            made, more = with_tiles(m, start, made)
+            cost += more
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
 
 
-def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
-    """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps."""
-    running, complete = run(m, start, False)
+def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int, Unwritten | None]:
+    """The run of a kernel whose threads go the same way, and the cost; nothing where it has no steps.
+
+    With what it reads that nothing wrote, where all of it is known.
+    """
+    running, complete = _path(m, start, False)
     cost = running.cost
     made_smaller = False
     numbers: Numbers | None = None
     if complete and not running.steps and running.made_by_host:  # the block has no part of a work that others share
         for tried in others(running):
-            other = run(m, start, False, numbers=tried)
+            other = _path(m, start, False, tried)
             cost += other[0].cost
             if other[0].steps:
                 (running, complete), numbers = other, tried
@@ -97,12 +107,12 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
         divided = dict.fromkeys(shares(running.rounds.loops.values()), many)
         if not divided or (complete and many == 1):
             break
-        other = run(m, start, False, numbers=divided)
+        other = _path(m, start, False, divided)
         cost += other[0].cost
         if (other[1], len(other[0].steps)) > (complete, len(running.steps)):
             (running, complete), numbers = other, divided
     if running.chose and not complete:
-        other = run(m, start, True, numbers=numbers)
+        other = _path(m, start, True, numbers)
         cost += other[0].cost
         if len(other[0].steps) > len(running.steps):
             running, complete = other
@@ -119,22 +129,30 @@ def _one_path(m: Machine, start: Start) -> tuple[Replay | None, int]:
         running, complete = other if other[1] else (running, complete)
     farther = _farther(running)
     if farther and complete:
-        other = run(m, start, running.given, numbers=farther)
+        other = _path(m, start, running.given, farther)
         cost += other[0].cost
         running, complete = other if other[1] and len(other[0].steps) > len(running.steps) else (running, complete)
     if not running.steps:
-        return None, cost
+        return None, cost, None
     missed = running.slices.missed() if complete and not made_smaller else ()
     whole = running.slices.whole() if complete and not made_smaller else ()
     made = Replay(tuple(running.steps), complete, (), missed, whole=whole)
+    reads = running.unwritten if complete and running.unwritten is not None and running.unwritten.known else None
     for numbers in several_tiles(running) if running.cost <= _COSTLY else ():
         again, ended = run(m, start, running.given, numbers=numbers)
         cost += again.cost
         if again.rounds.tiles() <= 1:
             break  # nor has a block more of them where there are more blocks
         if ended:
-            return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost
-    return made, cost
+            return replace(made, more=Replay(tuple(apart_from_ends(again.steps)), ended)), cost, reads
+    return made, cost, reads
+
+
+def _path(m: Machine, start: Start, given: bool, numbers: Numbers | None = None) -> tuple[Replaying, bool]:
+    """A run of all threads that keeps what it reads and nothing wrote."""
+    running = Replaying(m, given, numbers=numbers)
+    running.unwritten = Unwritten(running)
+    return run(m, start, given, made=running)
 
 
 def _farther(running: Replaying) -> Numbers:

@@ -58,13 +58,18 @@ def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
 def _told(called: str) -> tuple[bool, bool]:
     """Of a name whether it is that of CuTe's own copy, and whether it may be one of these steps: most are neither."""
     memory = called.rpartition(".")[2] in ("allocate", "free", "alloc_tmem", "dealloc_tmem")
-    step = memory or called.endswith(_REGISTERS) or _SYNCHRONISES.search(called) is not None
+    step = memory or called.endswith(_REGISTERS) or _is_of_order(called)
     return _COPIES.search(called) is not None, step
+
+
+@lru_cache(maxsize=4096)
+def _is_of_order(called: str) -> bool:
+    return _SYNCHRONISES.search(called) is not None
 
 
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:
     """Note the call of a barrier or wait by its name: the method of an object that is not known, too."""
-    if _SYNCHRONISES.search(called):
+    if _is_of_order(called):
         m.recorder.synchronises(m, called, args, span)
 
 

@@ -54,4 +54,5 @@ def with_tiles(m: Machine, start: Start, made: Replay | None) -> tuple[Replay | 
     whole = known.complete or known.threads
     steps = [s for s in walk.steps if s.kind == "unwritten" or not whole]
     missed = known.missed if whole else walk.slices.missed()
-    return replace(known, tiles=(*steps, *walk.unwritten(), *walk.passed_on()), missed=missed), cost
+    found = (*steps, *walk.unwritten.never_stored(), *walk.unwritten.passed_on())
+    return replace(known, tiles=found, missed=missed), cost

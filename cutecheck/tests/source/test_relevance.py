@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
 
+from cutecheck.exec.headers import NoHeaders, find_headers
 from cutecheck.facts import Facts
 from cutecheck.source import relevance
 from cutecheck.source.eval.limits import Limits
@@ -170,6 +172,21 @@ def test_what_the_standard_library_has_is_no_name_of_cute() -> None:
     from cutecheck.source.vocabulary import OWN
 
     assert OWN.isdisjoint(STANDARD.split())
+
+
+def test_no_header_of_cutlass_without_cute_has_a_name_of_cute() -> None:
+    """A parameter called ``coordinate`` in one iterator of theirs was enough: all 2.x kernels were evaluated."""
+    from cutecheck.source.vocabulary import OWN
+
+    found = find_headers()
+    if isinstance(found, NoHeaders):
+        pytest.skip(str(found))
+    comments = re.compile(r"//[^\n]*|/\*.*?\*/", re.DOTALL)
+    files = {p: p.read_text(errors="replace") for p in (found.cutlass / "cutlass").rglob("*.h")}
+    others = {p.name: comments.sub("", text) for p, text in files.items() if "cute" not in text}
+    assert "mma_tensor_op_tile_iterator.h" in others
+    spelled = {(name, word) for name, text in others.items() for word in OWN & set(re.findall(r"\w+", text))}
+    assert not spelled
 
 
 def test_what_cuda_gives_to_every_program_is_no_name_of_cute() -> None:

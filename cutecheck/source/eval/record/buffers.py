@@ -10,7 +10,6 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Int
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.record.regions import variable_of
@@ -187,7 +186,7 @@ class BufferRecorder(ReadingRecorder):
     def escape_all(self, span: Span) -> None:
         """A function that is not walked may use any of them by name."""
         if self.frame is not None and self.frame.kernel:
-            self.reads.setdefault(self.frame.kernel, Reads()).unsure = True
+            self.reads[self.frame.kernel].unsure = True
         replay = self.acts()
         if replay is not None:
             replay.anything()

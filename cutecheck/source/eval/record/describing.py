@@ -12,6 +12,7 @@ from cutecheck.facts import (
     TensorFact,
     Unknown,
 )
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Dyn, Int
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.model.units import Bits, Bytes
@@ -132,11 +133,16 @@ def _written(v: Any, span: Span) -> Any:
 def _length(v: Any) -> int:
     if isinstance(v, tuple):
         return sum(map(_length, v))
+    if isinstance(v, (Layout, ComposedLayout)):
+        return _length_of_layout(v)
+    return v.expr.length if isinstance(v, Dyn) else 0
+
+
+@once
+def _length_of_layout(v: Layout | ComposedLayout) -> int:
     if isinstance(v, Layout):
         return _length(v.shape) + _length(v.stride)
-    if isinstance(v, ComposedLayout):
-        return _length(v.offset) + _length(v.b)
-    return v.expr.length if isinstance(v, Dyn) else 0
+    return _length(v.offset) + _length(v.b)
 
 
 def _whole(v: TensorVal) -> tuple[Int | None, Bits | None]:

@@ -24,7 +24,6 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
 from cutecheck.source.eval.record import in_clusters
 from cutecheck.source.eval.record.kinds import CONFIG_TYPES
-from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.own_instructions import TIMES, InstructionRecorder
 from cutecheck.source.eval.record.variants import of_both, variant_of, variant_of_bounds, without_numbers
 from cutecheck.source.eval.values import Extern, Pointer, Scalar, TensorVal, Value
@@ -47,8 +46,8 @@ RECORDED = frozenset({
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
     "recast", "make_fragment_like", "make_tensor_like", "make_composed_layout", "axpby",
-    "coordinate",
 })  # fmt: skip
+_INDEXED = "coordinate"  # no function of CuTe's, but what a tensor of the Python DSL is indexed with
 
 
 # among the lanes of a warp
@@ -86,7 +85,7 @@ class EventRecorder(InstructionRecorder):
         """A function of CuTe that rules look at was called."""
         name = c.name.rsplit("::", 1)[-1]
         refused = isinstance(value, Unknown) and value.rejected and value.span == c.span
-        if self.rehearsal or (name not in RECORDED and not refused):
+        if self.rehearsal or (name not in RECORDED and name != _INDEXED and not refused):
             return
         arguments = tuple(self._fact(a, c.span) for a in c.args)
         where, bindings = (self.frame.symbol, self.frame.bindings) if self.frame is not None else ("", ())
@@ -266,7 +265,7 @@ class EventRecorder(InstructionRecorder):
         replay = self.acts()
         fact = replace(self.tensor_fact(t, spans[0]), name=t.name)
         if replay is None:
-            self.reads.setdefault(self.frame.kernel, Reads()).computed_with(fact, self.way(spans[0]), spans)
+            self.reads[self.frame.kernel].computed_with(fact, self.way(spans[0]), spans)
         elif not replay.under:
             replay.computes_with(fact, spans[0], self.frame.symbol)
 
@@ -290,7 +289,7 @@ class EventRecorder(InstructionRecorder):
     def loses_sight(self, span: Span) -> None:
         """A function is called that is not followed: it may hold threads back, and store to memory that it finds."""
         if self.frame is not None and self.frame.kernel:
-            self.reads.setdefault(self.frame.kernel, Reads()).stores = True
+            self.reads[self.frame.kernel].stores = True
         if not self._events_off and self.follows_elements() and self.held_at != self.clock:
             self._of_elements((span, "unseen", self.clock), UNSEEN, span, ())
             self.held_at = self.clock
@@ -391,7 +390,7 @@ class EventRecorder(InstructionRecorder):
             )
         if self.open and reason is not None:
             if self.frame.kernel:  # it happens all the same, to the operands that are known
-                self.reads.setdefault(self.frame.kernel, Reads()).unsure = True
+                self.reads[self.frame.kernel].unsure = True
             return
         threads, block = (self.block_threads(), self.block_shape()) if active is None else (active, ())
         self.clock += 1
@@ -418,7 +417,7 @@ class EventRecorder(InstructionRecorder):
             f"{self.frame.kernel}|{signals}" if signals else "",
         )  # fmt: skip
         if event.kernel:
-            self.reads.setdefault(event.kernel, Reads()).happened(event, m.recorder)
+            self.reads[event.kernel].happened(event, m.recorder)
         key = (*place, variant)
         self.events[key] = of_both(self.events.get(key, event), event)  # walked before: events keep their first order
         for v in operands:

@@ -84,7 +84,7 @@ class Holding(Running):
 
         Or one that does nothing (``empty``).
         """
-        if bodies and (empty or not any(self._of_library(path) and not of_collectives(path) for path in bodies)):
+        if bodies and (empty or not any(self.of_library(path) and not of_collectives(path) for path in bodies)):
             self.known.add(span)
 
     def named(self, way: str, arguments: tuple[Value, ...], span: Span, where: str) -> None:
@@ -149,7 +149,7 @@ class Holding(Running):
             self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
         elif not (
             _LETS_GO.search(function) or (self.by_source and _DSL_LETS_GO.search(function))
-        ) and not self._of_library(span.path):
+        ) and not self.of_library(span.path):
             self.held.add(span)
 
     def _is_barrier(self, buffer: str) -> bool:

@@ -37,7 +37,7 @@ class ReadingRecorder(RecorderState):
         """Elements of tensors are taken, or pointers to them, or code is given them that is not followed."""
         if self.frame is not None and self.frame.kernel:
             values = list(values)
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads = self.reads[self.frame.kernel]
             held = list(pointers(values))
             reads.taken.update(p.buffer for p in held)
             reads.reached.update(p.buffer for p in held)
@@ -49,7 +49,7 @@ class ReadingRecorder(RecorderState):
         if t.pointer is None or t.space != "rmem":
             self.takes((t,))
         elif self.frame is not None and self.frame.kernel:
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads = self.reads[self.frame.kernel]
             reads.taken.add(t.pointer.buffer)
             reads.elements.setdefault(t.pointer.buffer, set()).add(span)
 
@@ -60,7 +60,7 @@ class ReadingRecorder(RecorderState):
     def points(self, t: TensorVal, start: Value, span: Span) -> None:
         """A pointer to the first element of a tensor is taken, by an expression."""
         if t.space == "rmem" and isinstance(start, Pointer) and self.frame is not None and self.frame.kernel:
-            self.reads.setdefault(self.frame.kernel, Reads()).pointers[span] = start
+            self.reads[self.frame.kernel].pointers[span] = start
         else:
             self.takes((t,))
 
@@ -75,7 +75,7 @@ class ReadingRecorder(RecorderState):
     def loads(self, t: TensorVal, span: Span) -> None:
         """All elements of a tensor are read, as a value."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads = self.reads[self.frame.kernel]
             tensor = self.tensor_fact(t, span)
             tensor = replace(tensor, name=tensor.name.removesuffix(".load()"))
             reads.valued(tensor, self.way(span), any(not g.host for g in self._guards), self._loops)
@@ -89,7 +89,7 @@ class ReadingRecorder(RecorderState):
         for value in values:
             own = isinstance(value, TensorVal) and value.space == "rmem" and value.pointer is not None
             if own and isinstance(value, TensorVal) and self.frame is not None and self.frame.kernel:
-                reads = self.reads.setdefault(self.frame.kernel, Reads())
+                reads = self.reads[self.frame.kernel]
                 reads.totalled(self.tensor_fact(value, span), self.way(span), self._loops)
             else:
                 others.append(value)
@@ -100,14 +100,14 @@ class ReadingRecorder(RecorderState):
         if self._events_off or self.frame is None or not self.frame.kernel or not self._loops or t.space != "rmem":
             return
         if len(self._guards) <= self._before:
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads = self.reads[self.frame.kernel]
             name = t.name or _EMPTIED.sub("", self.text(span))
             reads.emptied.append((self.way(span), replace(self.tensor_fact(t, span), name=name), self._loops[-1]))
 
     def asks_block(self, index: str) -> None:
         """The kernel asks for an index of its block."""
         if self.frame is not None and self.frame.kernel:
-            self.reads.setdefault(self.frame.kernel, Reads()).blocks.add(index)
+            self.reads[self.frame.kernel].blocks.add(index)
 
     def set_later(self, kernel: str, steps: Iterable[Step], all_known: bool = False) -> tuple[Step, ...]:
         """Of reads of registers in a run of the kernel, those of such as are written later, and known to be so.
@@ -123,7 +123,7 @@ class ReadingRecorder(RecorderState):
     def sets(self, t: TensorVal, span: Span | None = None, foreseen: bool = False) -> None:
         """Something is written to a tensor, by this statement, if it is one; ``foreseen``: by a copy or product."""
         if self.frame is not None and self.frame.kernel and t.pointer is not None:
-            reads = self.reads.setdefault(self.frame.kernel, Reads())
+            reads = self.reads[self.frame.kernel]
             if span not in reads.computed:
                 reads.given.add(t.pointer.buffer)
             if not foreseen:
@@ -136,14 +136,14 @@ class ReadingRecorder(RecorderState):
         if isinstance(target, TensorVal) and target.pointer is not None:
             self.sets(target, foreseen=True)
         elif self.frame is not None and self.frame.kernel:
-            self.reads.setdefault(self.frame.kernel, Reads()).blurred = True
+            self.reads[self.frame.kernel].blurred = True
 
     def computed(self, t: TensorVal, span: Span) -> None:
         """All elements of a tensor are set to what was computed."""
         self.sets(t)
         if self._events_off or self.frame is None or not self.frame.kernel or t.pointer is None:
             return
-        reads = self.reads.setdefault(self.frame.kernel, Reads())
+        reads = self.reads[self.frame.kernel]
         if t.space == "rmem":
             name = t.name or _STORE.split(self.text(span), maxsplit=1)[0]
             reads.last[t.pointer.buffer] = self.way(span), replace(self.tensor_fact(t, span), name=name)

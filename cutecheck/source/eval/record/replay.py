@@ -10,7 +10,7 @@ from copy import copy
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import Span, TensorFact
+from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import AS_VALUE, BY_HAND, COMPUTED, OF_TENSOR, Place, Step
 from cutecheck.facts.touch import hull, starts
@@ -23,6 +23,7 @@ from cutecheck.source.eval.record.holding import Holding
 from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
 from cutecheck.source.eval.record.running import WARP
 from cutecheck.source.eval.record.touching import touch_at
+from cutecheck.source.eval.record.unwritten import Unwritten
 from cutecheck.source.eval.values import Pointer, Value
 
 if TYPE_CHECKING:
@@ -61,11 +62,23 @@ def _owner(frame: Frame, name: str) -> Frame:
 
 
 class Replaying(Holding):
-    """The run of one kernel: copies, products, and what else is done to tensors, as steps."""
+    """The run of one kernel: copies, products, and what else is done to tensors, as steps.
+
+    ``unwritten``: of a run of all threads, what it reads that nothing wrote is kept beside them.
+    """
+
+    unwritten: Unwritten | None = None
+
+    def called(self, name: str, args: list[Value], what: str, span: Span, where: str, looped: bool) -> None:
+        if self.unwritten is not None and what == NOT_WALKED:
+            self.unwritten.known = False
+        super().called(name, args, what, span, where, looped)
 
     def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
         """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
-        library = self._of_library(span.path)
+        if self.unwritten is not None:
+            self.unwritten.passed_over(buffers)
+        library = self.of_library(span.path)
         at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
         self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
 
@@ -89,9 +102,16 @@ class Replaying(Holding):
 
     def enters(self, function: ir.Function) -> None:
         """The body of a function runs."""
+        if self.unwritten is not None:
+            self.unwritten.enters(function)
 
     def touched(self, buffer: str, space: str) -> None:
         """An element of a tensor is taken, or a pointer to it."""
+        self._reached(buffer, space)
+        if self.unwritten is not None:
+            self.unwritten.touched(buffer, space)
+
+    def _reached(self, buffer: str, space: str) -> None:
         if space == "gmem":
             self.slices.by_elements.add(buffer)
         else:
@@ -100,25 +120,35 @@ class Replaying(Holding):
             self.moved.add(buffer)  # ``acc.data() = base + slot * columns`` in each pass
 
     def moves(self, buffer: str, space: str) -> None:
-        """``t.data() = ...``: a tensor is told to start elsewhere."""
-        self.touched(buffer, space)
+        """``t.data() = ...``: a tensor is told to start elsewhere; in shared memory nothing is written by that."""
+        self._reached(buffer, space)
+        if self.unwritten is not None and space != "smem":
+            self.unwritten.touched(buffer, space)
 
     def computes_with(self, fact: TensorFact, span: Span, where: str) -> None:
         """An element of registers is computed with."""
-        if self.thread is not None and not self._of_library(span.path):
+        if self.unwritten is not None:
+            self.unwritten.computes_with(fact, span, where)
+        if self.thread is not None and not self.of_library(span.path):
             at = Place(fact.name, fact.span, "rmem", fact.buffer or "", 0)
             self.add(Step("computes", span, where, COMPUTED, None, (at,)))
 
     def pointed_at(self, pointer: Pointer, span: Span) -> None:
         """A pointer to a tensor's first element is taken, by this expression."""
-        self.touched(pointer.buffer, pointer.space)
+        self._reached(pointer.buffer, pointer.space)
+        if self.unwritten is not None:
+            self.unwritten.pointed_at(pointer, span)
 
     def made_over(self, start: Value, span: Span) -> None:
         """A tensor is made of a pointer, by this expression: what is done to the registers there is done to it."""
+        if self.unwritten is not None:
+            self.unwritten.made_over(start, span)
 
     def anything(self) -> None:
         """A function that is not walked may write what it can name."""
         self.pointed.add("")
+        if self.unwritten is not None:
+            self.unwritten.anything()
 
     def assembly(self, stores: bool = True) -> None:
         """Assembly of the program's own is reached: through an address it may write shared memory.
@@ -127,9 +157,13 @@ class Replaying(Holding):
         """
         if stores:
             self.pointed.add("")
+            if self.unwritten is not None:
+                self.unwritten.touched("", "smem")
 
     def asks(self, fact: TensorFact, span: Span, where: str) -> None:
         """The predicates of a copy are read."""
+        if self.unwritten is not None:
+            self.unwritten.asks(fact, span, where)
 
     def makes(self, buffer: str, span: Span) -> None:
         """Registers that nothing has set yet: what was there before is another tensor's."""
@@ -142,6 +176,8 @@ class Replaying(Holding):
     ) -> None:  # fmt: skip
         """A copy or gemm, in a function at this depth of calls."""
         told, self.telling = self.telling, None
+        if self.unwritten is not None:
+            self.unwritten.happened(kind, span, where, tiled, facts, self.at.get(depth - 1))
         spaces = [f.space for f in facts]
         if not {"smem", "gmem"} & set(spaces) and kind == "copy" and "rmem" not in spaces:
             return
@@ -221,12 +257,16 @@ class Replaying(Holding):
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:
         """Tensors get values that are computed."""
+        if self.unwritten is not None:
+            self.unwritten.overwritten(name, facts)
         self.pointed.update(f.buffer or "" for f in facts if f.space == "smem")
         places = [Place(f.name, f.span, f.space, f.buffer or "", 0) for f in facts if f.space in ("rmem", "tmem")]
         self.add(Step(name, span, where, name, None, tuple(places)))
 
     def element(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """A single element is read or stored: of registers, what is stored may be any of them."""
+        if self.unwritten is not None:
+            self.unwritten.touched(fact.buffer or "", fact.space)
         if fact.space == "smem" and self.thread is None:
             if not self.of_elements:
                 if written:
@@ -237,7 +277,7 @@ class Replaying(Holding):
                 return
             self.add(Step("element", span, where, "", None, (Place(fact.name, span, "smem", fact.buffer or "", 0),)))
             return
-        read = self.thread is not None and not self._of_library(span.path)
+        read = self.thread is not None and not self.of_library(span.path)
         if fact.buffer and fact.space == "rmem" and (written or read):
             at = Place(fact.name, fact.span, "rmem", fact.buffer, 0)
             self.add(Step("store" if written else "use", span, where, "", None, (at,)))
@@ -273,6 +313,8 @@ class Replaying(Holding):
 
     def accessed(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """Each thread that comes here reads or stores one element of shared memory, a part of what lies there."""
+        if self.unwritten is not None:
+            self.unwritten.touched(fact.buffer or "", fact.space)
         bits = int(fact.dtype.bits) if fact.dtype is not None and fact.dtype.bits else 0
         known = isinstance(fact.offset, (int, Dyn)) and bits and fact.root_bits in (None, bits)
         touch = touch_at(self, mul(as_expr(fact.offset), const(bits)), bits) if known else None  # type: ignore[arg-type]

@@ -283,8 +283,7 @@ class Running:
     def add(self, step: Step) -> None:
         if len(self.steps) >= _MOST_STEPS:
             raise ReplayOver
-        if self.caller is not None:
-            step = replace(step, span=self.caller[0], enclosing=self.caller[1])
+        step = self.as_called(step)
         if step.kind in _OF_REGISTERS and all(p.space == "rmem" for p in step.places):
             same = step.kind, step.span, tuple((p.buffer, p.offset) for p in step.places)
             if same in self.lately:  # a loop over single numbers
@@ -294,6 +293,9 @@ class Running:
             self.lately.clear()
         self.placed.pop(len(self.steps), None)  # of one that was taken back
         self.steps.append(step)
+
+    def as_called(self, step: Step) -> Step:
+        return step if self.caller is None else replace(step, span=self.caller[0], enclosing=self.caller[1])
 
     @contextmanager
     def calling(self, span: Span, where: str) -> Iterator[None]:
@@ -348,7 +350,7 @@ class Running:
         known = self.machine.recorder.compared.setdefault(found[1], constant)
         return found[2] == "!=" if known == constant else None
 
-    def _of_library(self, path: str) -> bool:
+    def of_library(self, path: str) -> bool:
         return not self.by_source and in_library(path, self.machine.recorder.asked)
 
     def end(self) -> NoReturn:

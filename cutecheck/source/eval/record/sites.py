@@ -8,7 +8,6 @@ from cutecheck.facts import Bindings, Bound, Lint, Predicate, Site, SiteKind, Si
 from cutecheck.model.ints import Int, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record.kinds import CONFIG_NAMES, has_open, kind_by_name, site_kind
-from cutecheck.source.eval.record.leftovers import Reads
 from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Value, ValueType
@@ -80,7 +79,7 @@ class SiteRecorder(ReadingRecorder):
         if not self.open:
             self.walked.add(fn.full_span)
             if self.frame is not None and self.frame.kernel:
-                self.reads.setdefault(self.frame.kernel, Reads()).entered[id(fn)] = fn
+                self.reads[self.frame.kernel].entered[id(fn)] = fn
         if self.replaying is not None:
             self.replaying.enters(fn)
         for p in fn.params:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -111,7 +112,7 @@ class RecorderState(Describing):
         self._guards: list[Guard] = []
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
         self.ranks: dict[Expr, Value] = {}  # of addresses in other blocks of the cluster: in which one, as said last
-        self.reads: dict[str, Reads] = {}  # by kernel
+        self.reads: defaultdict[str, Reads] = defaultdict(Reads)  # by kernel
         self.eventful: set[int] = set()  # loops in which something happened, by ``id``
         self.exchanges = 0  # calls among the lanes of a warp, by which nobody waits for others' memory
         self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from
