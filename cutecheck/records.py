@@ -46,6 +46,8 @@ def _parts(names: list[str]) -> Callable[[Any], Any]:
 
 def _equal(parts: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
     def equal(self: Any, other: Any) -> Any:
+        if other is self:
+            return True
         return parts(self) == parts(other) if other.__class__ is self.__class__ else NotImplemented
 
     return equal

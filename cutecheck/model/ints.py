@@ -16,8 +16,9 @@ not compile (a static assertion, a missing overload, a static division by zero) 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from fractions import Fraction
-from typing import TypeAlias, Union, cast
+from typing import Any, TypeAlias, Union, cast
 
 from cutecheck.model import expr as ex
 from cutecheck.model.conditions import Condition, Rel, Undecided, UndecidedError, assuming, decide, hypotheses_in_force
@@ -152,10 +153,9 @@ def wrap(e: Expr, dynamic: bool) -> Int:
     return Sym(e) if number is None else number
 
 
-def _combine(function: object, *args: object) -> Int:
-    exprs = [as_expr(a) for a in args]  # type: ignore[arg-type]
-    made = wrap(function(*exprs), any(isinstance(a, Dyn) for a in args))  # type: ignore[operator]
-    return _typed(made, args) if Typed in map(type, args) else made
+def _combine(function: Callable[[Expr, Expr], Expr], a: Any, b: Any) -> Int:
+    made = wrap(function(as_expr(a), as_expr(b)), isinstance(a, Dyn) or isinstance(b, Dyn))
+    return _typed(made, (a, b)) if type(a) is Typed or type(b) is Typed else made
 
 
 def apply_op(kind: ex.OpKind, *args: Int) -> Int:

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
+from cutecheck.source.eval.budget import NothingNewError
 from cutecheck.source.eval.calls import STREAM, instance_symbol, run_function
 from cutecheck.source.eval.entrances import enter, reached, refused
 from cutecheck.source.eval.handed import Callers, of_function, taken
@@ -223,6 +224,8 @@ class Roots:
         known = len(self.m.recorder.hypotheses)
         try:
             run()  # type: ignore[operator]
+        except NothingNewError:
+            pass  # a template that nothing instantiates says no more of the places that it leads to
         except BudgetExceeded as error:
             self.cut.append(Unknown(str(error), span))
         except SubstitutionFailure:

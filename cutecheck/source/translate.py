@@ -19,11 +19,12 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.budget import Budget
 from cutecheck.source.eval.handed import Callers, Handed
 from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
-from cutecheck.source.eval.limits import Limits
+from cutecheck.source.eval.limits import FILES_SHARE, Limits
 from cutecheck.source.eval.linkage import of_its_own
 from cutecheck.source.eval.machine import History, Machine
 from cutecheck.source.eval.program import Program
 from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.record.sayings import Sayings
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
 from cutecheck.source.handing import hands_on
 from cutecheck.source.linking import join, unmet
@@ -171,6 +172,8 @@ class Translator:
         if not self.limits.twins:  # of a whole library none of its kernels is run for what may have been edited
             recorder.asked = self.reported
         budget = Budget(self.limits, recorder.progress)
+        if job.open is not None:
+            budget.look_around(Sayings(recorder), FILES_SHARE * self.limits.idle_steps)
         history = History(launches)
         history.handing = job.handing
         if self.others:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from typing import Literal
+from typing import Any, Literal
 from weakref import ref
 
 from cutecheck.records import record
@@ -110,9 +110,14 @@ class Op:
     _hash: int = field(init=False, repr=False, compare=False, default=0)
     _text: str = field(init=False, repr=False, compare=False, default="")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash((self.kind, self.args, self.label)))
-        object.__setattr__(self, "length", sum([a.length for a in self.args]))
+    def __init__(self, kind: OpKind, args: tuple[Expr, ...], label: str = "") -> None:
+        made: Any = self  # written out: expressions are made a million times a run
+        made.kind = kind
+        made.args = args
+        made.label = label
+        made.length = sum([a.length for a in args])
+        made._hash = hash((kind, args, label))
+        made._text = ""
 
     def __reduce__(self) -> tuple[object, ...]:
         return Op, (self.kind, self.args, self.label)  # another process hashes strings differently
@@ -151,10 +156,17 @@ class Expr:
     _whole: str = field(init=False, repr=False, compare=False, default="")  # the text of repr
     _variables: tuple[Var, ...] | None = field(init=False, repr=False, compare=False, default=None)
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash(self.terms))
-        lengths = [1 if isinstance(atom, Var) else atom.length for monomial, _ in self.terms for atom in monomial]
-        object.__setattr__(self, "length", sum(lengths) + len(self.terms))
+    def __init__(self, terms: tuple[tuple[Monomial, int], ...]) -> None:
+        made: Any = self
+        made.terms = terms
+        length = len(terms)
+        for monomial, _ in terms:
+            for atom in monomial:
+                length += 1 if type(atom) is Var else atom.length  # type: ignore[union-attr]
+        made.length = length
+        made._hash = hash(terms)
+        made._text = made._whole = ""
+        made._variables = None
 
     def __reduce__(self) -> tuple[object, ...]:
         return Expr, (self.terms,)

@@ -17,6 +17,8 @@ from cutecheck.model.prove.domains import first_values, meets, size_of, variable
 from cutecheck.model.prove.obligation import Obligation
 
 _TRIES = 4096
+_MOST = 1 << 12  # answers kept
+_MET: dict[tuple[object, ...], bool] = {}  # by hypotheses and parameters: most obligations of a kernel have the same
 
 
 def satisfiable(obligation: Obligation, options: Options) -> bool | None:
@@ -46,7 +48,15 @@ def others_met(whole: Obligation, less: Obligation, options: Options) -> bool | 
     """Some values meet the hypotheses of ``whole`` that ``less`` has left out; None when not decided."""
     kept = set(less.hypotheses)
     others = tuple(h for h in whole.hypotheses if h not in kept)
-    return satisfiable(replace(whole, objects=(), hypotheses=others), options)
+    key = others, whole.params
+    found = _MET.get(key)
+    if found is None:
+        found = satisfiable(replace(whole, objects=(), hypotheses=others), options)
+        if found is not None:  # which may be for want of time
+            if len(_MET) >= _MOST:
+                _MET.clear()
+            _MET[key] = found
+    return found
 
 
 def _apart(hypotheses: tuple[Condition, ...]) -> Iterator[tuple[list[str], list[Condition]]]:

@@ -110,6 +110,8 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
         m.recorder.reaches(span, True)  # CuTe's
     addressed = name in _ADDRESSES
+    if not addressed and not isinstance(fn, (Unknown, Extern, ExternType)):
+        return DEFER
     args = [v for v in args if not _is_tensor_map(v)]
     if isinstance(fn, (Unknown, Extern, ExternType)) and not addressed:
         for buffer in sorted({b for v in args for b in shared_addresses.buffers(v)}):

@@ -22,7 +22,7 @@ _RESERVED = 8  # the first number of users (`ReservedNamedBarrierCount`)
 def applied(m: Machine, fn: Value, full: str, args: list[Value], span: Span) -> tuple[str, tuple[Value, ...]] | None:
     """``sync`` or ``arrive``, with the number of threads and the barrier; None of other calls, and inside of these."""
     name = full.rpartition("::")[2].rpartition(".")[2]
-    if name not in _WAITS | _ARRIVES or not _of_class(fn, full) or inside(m):
+    if (name not in _WAITS and name not in _ARRIVES) or not _of_class(fn, full) or inside(m):
         return None
     way = "sync" if name in _WAITS else "arrive"
     if len(args) == 2:

@@ -203,7 +203,7 @@ class CppDialect(Dialect):
 
     def binary(self, op: str, left: Value, right: Value, span: Span) -> Value:
         left, right = _plain(left), _plain(right)
-        if isinstance(left, Fraction) or isinstance(right, Fraction):
+        if type(left) is Fraction or type(right) is Fraction:
             return ratios.combined(op, left, right, span)
         if not (isinstance(left, EnumVal) and isinstance(right, EnumVal) and op in ("==", "!=")):
             left, right = _number(left), _number(right)

@@ -47,9 +47,9 @@ class Budget:
     """
 
     __slots__ = (
-        "_aside", "_before", "_call", "_computed", "_end", "_forgiven", "_found", "_idle", "_known", "_loops", "_new",
-        "_new_since", "_place", "_place_since", "_places", "_quiet", "_since", "barren", "calls", "deadline", "depth",
-        "known", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
+        "_around", "_aside", "_before", "_call", "_computed", "_end", "_forgiven", "_found", "_idle", "_known",
+        "_loops", "_new", "_new_since", "_place", "_place_since", "_places", "_quiet", "_since", "barren", "calls",
+        "deadline", "depth", "known", "limits", "max_depth", "next_check", "patience", "refused", "total", "used",
     )  # fmt: skip
 
     def __init__(
@@ -60,6 +60,7 @@ class Budget:
         # of the processor: how busy the machine is must not decide what is found
         self.deadline = time.thread_time() + limits.seconds_per_file if limits.seconds_per_file else None
         self._found, self._places = found, places
+        self._around: int | None = None  # steps of a root without another place, from its start on
         self._forgiven = -1  # found when a loop was left the last time
         self._place = 0  # places when last looked at, and steps used when that grew
         self._place_since = 0
@@ -93,6 +94,14 @@ class Budget:
         self._known = self.known
         self._quiet = 0
         self.patience = 1
+
+    def look_around(self, places: Callable[[], int], most: int) -> None:
+        """Roots are done after so many steps, whatever for, without another of these places."""
+        self._places, self._around = places, most
+
+    def places(self) -> int | None:
+        """How many of these there are by now; None where roots are not ended by them."""
+        return self._places() if self._places is not None and self._around is not None else None
 
     @contextmanager
     def in_kernel(self) -> Iterator[None]:
@@ -251,6 +260,9 @@ class Budget:
     def _look_around(self, places: int) -> None:
         if places != self._place:
             self._place, self._place_since = places, self.used
+        elif self._around is not None:
+            if self.used - self._place_since > self._around:
+                raise NothingNewError(f"{self._around} steps of a root came to no other place")
         elif 3 * (self.used - self._place_since) > 2 * self.limits.steps_per_root and self._place_since:
             raise NothingNewError("two thirds of the steps of a root came to no other place")
 

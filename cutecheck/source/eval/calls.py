@@ -25,7 +25,7 @@ from cutecheck.source.eval import (
     temporaries,
 )
 from cutecheck.source.eval.alike import host_kind
-from cutecheck.source.eval.budget import CallIsDone
+from cutecheck.source.eval.budget import CallIsDone, NothingNewError
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.entrances import enter, reached
 from cutecheck.source.eval.handed import hand
@@ -307,7 +307,8 @@ def run_function(
         callbacks.walk_rest(m, frame)
         leaks.gone(m, env)
     except BudgetExceeded as error:
-        m.recorder.cut.setdefault(fn.full_span, str(error))
+        if not m.dialect.by_value or not isinstance(error, NothingNewError):
+            m.recorder.cut.setdefault(fn.full_span, str(error))
         _left(m, frame, fn)
         raise
     except Exception as error:

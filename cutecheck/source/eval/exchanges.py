@@ -20,7 +20,7 @@ def exchanged(
 ) -> Value | None:
     """The value of such a call, once it has written; None of all others, and of what cannot be followed."""
     name = fn.name if isinstance(fn, ExternType) and m.dialect.by_value else ""
-    if name not in _SWAP | _EXCHANGE or len(args) != 2 or len(node.args) != 2 or len(cells) < 1:
+    if (name not in _SWAP and name not in _EXCHANGE) or len(args) != 2 or len(node.args) != 2 or len(cells) < 1:
         return None
     targets = [a.value for a in node.args[: 2 if name in _SWAP else 1]]
     where = [*cells, None][:2]

@@ -102,11 +102,13 @@ def convert(m: Machine, type_: Value, value: Value, span: Span) -> Value:
 
 def number(m: Machine, type_: ScalarType, value: Value, span: Span) -> Value:
     """A value as a number of a type; of a pointer to shared memory its address."""
-    from cutecheck.source.eval import shared_addresses
+    if isinstance(value, Pointer) and m.dialect.by_value:
+        from cutecheck.source.eval.shared_addresses import as_integer
 
-    known = isinstance(value, Pointer) and m.dialect.by_value
-    address = shared_addresses.as_integer(m, type_, value, span) if known else None
-    return m.dialect.cast(type_, value, span) if address is None else address
+        address = as_integer(m, type_, value, span)
+        if address is not None:
+            return address
+    return m.dialect.cast(type_, value, span)
 
 
 def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from contextlib import nullcontext
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
@@ -75,10 +76,11 @@ def launch(
         types = without_elements(types, elements)
         flags += tuple(elements)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
+    key = key_of(best.fn)
+    if _is_told(m, key):
+        return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     given = stated(m, args) if m.dialect.by_value else Known()
-    answer = m.history.launches.ask(
-        key_of(best.fn), types, signature, flags=flags, given=given.lines(), unbound=m.recorder.open
-    )
+    answer = m.history.launches.ask(key, types, signature, flags=flags, given=given.lines(), unbound=m.recorder.open)
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
@@ -96,7 +98,7 @@ def launch(
         held = m.recorder.as_of(((), m.recorder.standing()[1])) if answer == "open" else nullcontext()
         patient = m.budget.at_most(m.budget.limits.idle_steps // FILES_SHARE) if chore else nullcontext()
         cut = m.recorder.left_out()
-        with apart(m), held, patient:
+        with apart(m), held, patient, _telling(m, key):
             value = run_function(m, best.entry, best.fn, env, args, {}, span)
         if answer != "open" and m.recorder.left_out() == cut:
             m.recorder.leaves(symbol, best.fn.span, outputs(best.fn, args), numbers(args))
@@ -105,6 +107,23 @@ def launch(
     except CallIsDone as done:
         m.unseen = True
         return Unknown(str(done), span)
+
+
+@contextmanager
+def _telling(m: Machine, kernel: str) -> Iterator[None]:
+    """A walk of a kernel. Where templates that nothing instantiates launch it, further ones of it are left out after
+    one that said nothing of any place that the walks before it did not say."""
+    before = m.budget.places()
+    yield
+    if before is not None and m.budget.places() == before:
+        m.history.told.add(kernel)
+
+
+def _is_told(m: Machine, kernel: str) -> bool:
+    """Whether walks of a kernel say nothing new any more."""
+    if kernel in m.history.told:
+        m.history.launches.repeats(kernel)
+    return kernel in m.history.told
 
 
 def _holds_still(m: Machine, symbol: str, threads: str, given: Known) -> bool:
@@ -176,6 +195,8 @@ def _launch_operator(
     symbol = f"cutlass::device_kernel<{class_name(cls)}>"
     walked = f"{symbol}{m.recorder.block(block)}"
     kernel = f"{cls.decl.span}:{cls.name}"
+    if _is_told(m, kernel):
+        return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
     m.history.launched.add(id(cls))
     types, flags = _told(walked)
     alike = kind_of(m, kernel, (cls,))
@@ -202,7 +223,7 @@ def _launch_operator(
     try:
         m.recorder.synchronises(m, STREAM, [], span)
         cut = m.recorder.left_out()
-        with apart(m), m.recorder.on_device(), m.budget.in_kernel():
+        with apart(m), m.recorder.on_device(), m.budget.in_kernel(), _telling(m, kernel):
             given = [*args, m.recorder.dynamic_shared(symbol, span)]
             value = call_functions(m, method, given, {}, span)
         if m.recorder.left_out() == cut:

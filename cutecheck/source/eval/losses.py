@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 _CHARACTER = 8  # bits
 _PLACES_A_STEP = 4  # places that are lost in the time of an evaluation step, about
+_ATOMICS = "atomic"
 _ATOMIC = re.compile(r"atomic(Add|Sub|Exch|CAS|Max|Min|Inc|Dec|And|Or|Xor)(_block|_system)?")
 SWAPS = ("swap", "exchange")
 
@@ -54,7 +55,7 @@ def writes_arguments(name: str) -> bool:
 
 def of_cuda(name: str) -> bool:
     """An atomic function of CUDA: it writes where its first argument points to, and gets numbers."""
-    return _ATOMIC.fullmatch(name) is not None
+    return name.startswith(_ATOMICS) and _ATOMIC.fullmatch(name) is not None
 
 
 def fills(name: str) -> bool:
@@ -107,10 +108,10 @@ def _moved(tensor: TensorVal, name: str, span: Span) -> TensorVal:
 
 def lose(m: Machine, obj: Object, name: str, span: Span, depth: int = 0) -> None:
     """Every number that an object holds may be any other, in place."""
-    from cutecheck.source.eval import answers, classes
-
     if obj.pointer is not None or depth > DEPTH:
         return
+    from cutecheck.source.eval import answers, classes
+
     answers.forget(m, obj)
     for _, decl in classes.fields(m, obj.cls):
         value = classes.get_field(m, obj, decl.name, span)

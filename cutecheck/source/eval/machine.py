@@ -131,6 +131,7 @@ class History:
         self.replayed: dict[
             int, tuple[int, int]
         ] = {}  # kernels run pass by pass, by ``id``: how often, and in how many steps
+        self.told: set[str] = set()  # kernels of which templates that nothing instantiates say nothing new any more
         self.launched: set[int] = set()  # classes of `cutlass::device_kernel` that were launched, by ``id``
         # functions whose addresses were taken on the host, and in which function
         self.named: dict[Any, tuple[FuncSet, Span, Span | None]] = {}

@@ -125,8 +125,6 @@ def _declared(m: Machine, entry: Entry, decl: ir.Decl, name: str) -> Value:
 
 def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
     """The value a declaration gives its variable (``auto`` or converted to its type)."""
-    from cutecheck.source.eval import constructors
-
     typed = None if decl.type is None or qualifiers.is_auto(decl.type) else m.eval(decl.type, env)
     if decl.init is not None:
         value = m.eval(decl.init, env)
@@ -158,7 +156,9 @@ def variable_value(m: Machine, decl: ir.Variable, env: Env) -> Value:
             foreign.may_write(m, decl.type, decl.init_args, typed, args, env, decl.span)
         for a in decl.init_args if m.dialect.by_value else ():
             leaks.leak_bound(m, typed, a.value, env)
-        constructors.minded(m, typed, decl.init_args, args, env)
+        from cutecheck.source.eval.constructors import minded
+
+        minded(m, typed, decl.init_args, args, env)
         return classes.construct(m, typed, args, classes.names_of(decl.init_args, args), decl.span)
     return classes.declare(m, typed, decl, env)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Unknown
+from cutecheck.model.identity import once
 from cutecheck.model.ints import Sym
 from cutecheck.source.eval import constness, constraints, implicit, ir, matching, qualified, qualifiers, templates
 from cutecheck.source.eval.barrier_types import stands_for_place
@@ -66,6 +67,15 @@ class Candidate:
         self.env = env
 
 
+@once
+def _declared(fn: ir.Function) -> tuple[int, dict[str, ir.TParam], int]:
+    """How many arguments a function takes at least, its template parameters, and how often one is used once more."""
+    required = sum(1 for p in fn.params if p.default is None and not p.pack and p.kind not in ("varargs", "varkw"))
+    names = {p.name: p for p in fn.tparams or () if p.name}
+    used = [n for p in fn.params for n in names_in(p.type) if n in names]
+    return required, names, len(used) - len(set(used))
+
+
 def bind(
     m: Machine,
     entry: Entry,
@@ -78,7 +88,7 @@ def bind(
     fn = entry.decl
     params = fn.params
     pack = bool(params) and (params[-1].pack or params[-1].kind in ("varargs", "varkw"))
-    required = sum(1 for p in params if p.default is None and not p.pack and p.kind not in ("varargs", "varkw"))
+    required, names, repeated = _declared(fn)
     if (not pack and len(args) > len(params)) or len(args) + len(kwargs) < required:
         return None
     env = Env(entry.env, "template")
@@ -87,7 +97,7 @@ def bind(
         return None  # what runs in place of the template (source/eval/specialised.py)
     if fset.targs is not None and fn.tparams is None and m.dialect.by_value:
         return None  # `f<int>(x)` names no function that is not a template
-    names = {p.name: p for p in tparams if p.name}
+    score = (1 if fn.body is not None else 0) + repeated  # `f(T, T)` is more than `f(T, U)`
     given = list(fset.targs or ())
     for p in tparams:
         if p.pack and given:
@@ -102,8 +112,6 @@ def bind(
                 env.vars[p.name] = matching.typed(m, p, value, env)
                 qualified.note(env, p.name)
     explicit = {n for n, v in env.vars.items() if not isinstance(v, Pack)}
-    used = [n for p in params for n in names_in(p.type) if n in names]
-    score = (1 if fn.body is not None else 0) + len(used) - len(set(used))  # `f(T, T)` is more than `f(T, U)`
     fits: list[int] = []
     unasked: list[ir.Expr] = []  # types of parameters without arguments
     sized: list[tuple[int, int]] = []  # parameters that are matched last, and where how they fit is kept
@@ -179,7 +187,7 @@ def bind(
         sure = not any(isinstance(m.eval(t, env), Unknown) for t in unasked) and sure
         if open_ and m.recorder.in_kernel():
             _tell_apart(m, open_, env)
-        sure = sure and not (len(used) > len(set(used)) and _in_doubt(params, args, env))
+        sure = sure and not (repeated and _in_doubt(params, args, env))
         if fn.ret is not None and constraints.asks(m, fn.ret, env):
             sure = not isinstance(m.eval(fn.ret, env), Unknown) and sure
         several = len(fset.entries) > 1 and m.dialect.by_value

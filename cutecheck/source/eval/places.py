@@ -72,10 +72,12 @@ def named(m: Machine, ident: str, env: Env) -> Cells | None:
     at = env.find_var(ident)
     if at is not None:
         return cells_of(at.vars, ident)
+    this = self_of(env)
+    if this is None:
+        return None
     from cutecheck.source.eval import classes
 
-    this = self_of(env)
-    if this is not None and any(d.name == ident for _, d in classes.fields(m, this.cls)):
+    if any(d.name == ident for _, d in classes.fields(m, this.cls)):
         classes.get_field(m, this, ident, Span("", 1, 1, 1, 1))
         if ident in _overlaid(m, this):
             return None

@@ -111,9 +111,11 @@ def _of_class(m: Machine, cls: ClassInst, t: ir.Name | ir.Scoped, env: Env, dept
     items = cls.index.get(t.ident)
     if items:
         return isinstance(items[0], ir.Alias) and _alias(m, items[0], cls.env, t, env, depth)
-    from cutecheck.source.eval import classes
+    if not cls.decl.bases or m.deriving:
+        return None
+    from cutecheck.source.eval.classes import bases
 
-    for base in classes.bases(m, cls) if cls.decl.bases and not m.deriving else ():
+    for base in bases(m, cls):
         found = _of_class(m, base, t, env, depth + 1)
         if found is not None:
             return found

@@ -113,14 +113,16 @@ def _of_scope(m: Machine, scope: Scope, name: str, depth: int) -> Value:
 
 def _of_class(m: Machine, cls: ClassInst, name: str, depth: int) -> Value:
     """The type that a class calls so, itself or by its bases."""
-    from cutecheck.source.eval import classes
-
     items = cls.index.get(name)
     if items:
         alias = items[0]
         ours = isinstance(alias, ir.Alias) and alias.tparams is None
         return _target(m, alias, cls.env, cls.memo, depth) if ours else None
-    for base in classes.bases(m, cls) if cls.decl.bases and not m.deriving else ():
+    if not cls.decl.bases or m.deriving:
+        return None
+    from cutecheck.source.eval.classes import bases
+
+    for base in bases(m, cls):
         found = _of_class(m, base, name, depth + 1)
         if found is not None:
             return found

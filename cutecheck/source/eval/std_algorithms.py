@@ -71,8 +71,10 @@ def applied(
 ) -> Value | None:
     """What an algorithm gives, once it has written; None of all others, and of what is not known."""
     name = getattr(fn, "name", None) or getattr(fn, "library", "") if m.dialect.by_value else ""
-    short = next((name.removeprefix(s) for s in _STD if isinstance(name, str) and name.startswith(s)), "")
-    if short not in _ALGORITHMS or not given:
+    if not given or not isinstance(name, str) or not name.startswith(_STD):
+        return None
+    short = next(name.removeprefix(s) for s in _STD if name.startswith(s))
+    if short not in _ALGORITHMS:
         return None
     args = [_decayed(m, v, w) for v, w in zip(given, [*cells, *[None] * (len(given) - len(cells))], strict=False)]
     if not isinstance(args[0], Address):

@@ -28,17 +28,23 @@ _FREES = tuple(f"{name}.free" for name in TMEM_ALLOCATORS)
 def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> None:
     """Note what the call of any callable value is by its name."""
     called = getattr(fn, "name", None) or getattr(fn, "what", None)
-    if not isinstance(called, str) or _COPIES.search(called):
+    if not isinstance(called, str):
+        return
+    copies, step = _told(called)
+    if copies:
         return
     if m.dialect.by_value and isinstance(fn, ClassInst) and called.endswith("NamedBarrier"):
         return  # an object is made, at which nobody waits before its methods are called
-    groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
-    named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
-    synchronises(m, called, [*(groups or ()), *args, *named], span)
+    if step:
+        groups = getattr(fn, "targs", None) if called.endswith(_WAITS_FOR_GROUPS) else None
+        named = kwargs.values() if called.endswith("arch.barrier") else ()  # which barrier, or none: all threads' own
+        synchronises(m, called, [*(groups or ()), *args, *named], span)
     replay = m.recorder.acts()
     if replay is not None and isinstance(fn, FuncSet):
         bodies = [e.decl for e in fn.entries if e.decl.body is not None]
         replay.goes_into([d.span.path for d in bodies], span, all(not d.body.get().body for d in bodies))
+    if not step:
+        return
     if _allocates_tensor_memory(called, fn):
         m.recorder.synchronises(m, called, [*args, *kwargs.values()], span, "tensor memory")
     if _frees_tensor_memory(called, fn):
@@ -46,6 +52,14 @@ def noted(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], sp
     if called.endswith(_REGISTERS):
         counts: tuple[Value, ...] = getattr(fn, "targs", None) or getattr(fn, "args", None) or ()
         m.recorder.synchronises(m, called, [*counts, *args, *kwargs.values()], span, "registers")
+
+
+@lru_cache(maxsize=1 << 12)
+def _told(called: str) -> tuple[bool, bool]:
+    """Of a name whether it is that of CuTe's own copy, and whether it may be one of these steps: most are neither."""
+    memory = called.rpartition(".")[2] in ("allocate", "free", "alloc_tmem", "dealloc_tmem")
+    step = memory or called.endswith(_REGISTERS) or _is_of_order(called)
+    return _COPIES.search(called) is not None, step
 
 
 @lru_cache(maxsize=4096)

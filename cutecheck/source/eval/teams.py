@@ -37,7 +37,8 @@ class Team:
     ended: list[bool] = field(default_factory=list)
     known: dict[tuple[int, Expr], int | None] = field(default_factory=dict)  # what threads answer to what was asked
     voice: Replaying | None = None  # a run that is none, which answers for each thread
-    roles: dict[int, int | None] = field(default_factory=dict)  # the first run of the same role, by thread
+    roles: dict[int, int] = field(default_factory=dict)  # the first run of the same role, by thread
+    compared: dict[int, int] = field(default_factory=dict)  # with so many of the runs no role was found, by thread
     all_roles: bool = False
     cost: int = 0
     farther: list[Numbers] = field(default_factory=list)  # at which a thread may come round the stages: it did not
@@ -70,14 +71,16 @@ class Team:
 
         What it did not ask no thread is asked on that way. One that is elected is another role. None: none of the runs.
         """
-        if thread not in self.roles or self.roles[thread] is None:
-            alike = (
-                i for i, f in enumerate(self.found)
-                if (thread % _WARP == 0) == ((f.thread or 0) % _WARP == 0)
-                and all(self._says(m, thread, e) == self._says(m, f.thread or 0, e) for e in f.asked)
-            )  # fmt: skip
-            self.roles[thread] = next(alike, None)
-        return self.roles[thread]
+        if thread not in self.roles:
+            for i in range(self.compared.get(thread, 0), len(self.found)):
+                f = self.found[i]
+                if (thread % _WARP == 0) == ((f.thread or 0) % _WARP == 0) and all(
+                    self._says(m, thread, e) == self._says(m, f.thread or 0, e) for e in f.asked
+                ):
+                    self.roles[thread] = i
+                    break
+            self.compared[thread] = len(self.found)
+        return self.roles.get(thread)
 
     @property
     def idle(self) -> bool:

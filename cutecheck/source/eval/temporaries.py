@@ -57,8 +57,9 @@ def activation(m: Machine, fn: ir.Function | ir.Lambda, env: Env, span: Span) ->
     m.temporaries, m.lingering = [], []
     try:
         yield
-        given = [env.vars.get(p.name) for p in fn.params if not p.pack and not references.stands(m, p.type, env)]
-        _lose(m, [v for v in given if isinstance(v, Object) and v.pointer is None and destructs(m, v.cls)], span)
+        given = [(p.type, env.vars.get(p.name)) for p in fn.params if not p.pack]
+        objects = [(t, v) for t, v in given if isinstance(v, Object) and v.pointer is None]
+        _lose(m, [v for t, v in objects if not references.stands(m, t, env) and destructs(m, v.cls)], span)
     finally:
         m.temporaries, m.lingering = outer
 

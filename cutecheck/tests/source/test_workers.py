@@ -301,6 +301,25 @@ def test_templates_that_nothing_instantiates_launch_what_others_do(tmp_path: Pat
     assert walked(host + launch) == 1 + Limits().flag_combinations
 
 
+def test_of_arguments_that_nothing_binds_few_instantiations_are_walked(tmp_path: Path) -> None:
+    """Until one says nothing new of any place; where each has another value there all are."""
+    launches = "".join(f"  kernel<T, {n}><<<1, 32>>>(p);\n" for n in range(1, 7))
+
+    def walked(rows: str) -> int:
+        (tmp_path / "a.cu").write_text(
+            "#include <cute/tensor.hpp>\nusing namespace cute;\n"
+            "template <class T, int N> __global__ void kernel(T* p) {\n"
+            f"  auto tile = make_layout(Shape<{rows}, _8>{{}});\n"
+            "  copy(make_tensor(p, tile), make_tensor(p, tile));\n}\n"
+            f"template <class T> void never(T* p) {{\n{launches}}}\n"
+        )
+        found = facts(tmp_path, 1)
+        assert not found.errors
+        return len({s.symbol for s in found.sites if s.symbol.endswith("::tile")})
+
+    assert (walked("_16"), walked("Int<N>")) == (2, 6)
+
+
 def test_wrong_guesses_are_evaluated_again_side_by_side(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The first unit comes last: what the others walked of its kernels they walk no more, and not in the parent."""
     alone = facts(tree(tmp_path, 6), 1)

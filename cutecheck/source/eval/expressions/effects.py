@@ -76,8 +76,6 @@ def may_write(
 ) -> None:
     """What a function that is not of the tree may have changed: anything whose address it got."""
     name = getattr(node.fn, "ident", "")
-    if m.dialect.writes_nothing(fn):
-        return
     if foreign.undeclared(fn):
         observed.may_change(m, node, fn, args, env)
     if name in _REFERS:

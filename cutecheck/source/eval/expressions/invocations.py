@@ -86,7 +86,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     cells: list[places.Cells | None] = []
     given_outside: list[str] = []  # variables outside functions, which a reference may be bound to
     for a in node.args:
-        cells += [None] * (len(args) - len(cells))
+        if len(cells) < len(args):
+            cells += [None] * (len(args) - len(cells))
         if isinstance(a.value, ir.Expand):
             args.extend(templates.expand(m, a.value.pattern, env))
             cells += templates.references(a.value.pattern, env)
@@ -164,7 +165,7 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     if m.dialect.by_value and isinstance(fn, (FuncSet, Closure)):
         to = [fn.node.params] if isinstance(fn, Closure) else [e.decl.params for e in fn.entries]
         leaks.lend(m, to, node.args, args, env)
-    if any(isinstance(v, Object) for v in args) and len(args) == len(node.args):
+    if len(args) == len(node.args) and any(isinstance(v, Object) for v in args):
         constants = (i for i, a in enumerate(node.args) if constness.read_only(m, a.value, env))
         m.constants = (args, frozenset(constants))
     m.returned = None
@@ -179,8 +180,9 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     elif m.dialect.by_value:
         if not isinstance(fn, Object):  # whose own operator may return a reference
             m.returned = None
-        with losses.by_threads(m, any(map(varies, args))):  # what is given may be what is written
-            effects.may_write(m, node, fn, args, cells, env, value)
+        if not m.dialect.writes_nothing(fn):
+            with losses.by_threads(m, any(map(varies, args))):  # what is given may be what is written
+                effects.may_write(m, node, fn, args, cells, env, value)
         if isinstance(value, (Unknown, Extern)) and isinstance(node.fn, ir.Attr):
             number = observed.asked(m, node, env)
             return value if number is None else number

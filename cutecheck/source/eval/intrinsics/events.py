@@ -140,8 +140,10 @@ def writes_object(name: str, args: Sequence[Value]) -> bool:
 
 def written(name: str, args: Sequence[Value]) -> list[TensorVal]:
     """The tensors that a call of CuTe writes: what is copied to, of four operands a gemm's first, of three its last."""
+    if name not in _WRITERS:
+        return []
     tensors = [a.parts[0] if isinstance(a, Zipped) else a for a in args if isinstance(a, (TensorVal, Zipped))]
-    if not tensors or name not in _WRITERS:
+    if not tensors:
         return []
     return tensors if name not in (*_COPIES, *_GEMMS) else [tensors[0 if len(tensors) > 3 else -1]]
 

@@ -58,12 +58,12 @@ def kind_by_name(name: str, declared: str) -> SiteKind:
     return "smem_layout" if "smem" in declared.lower() else "layout"
 
 
-def has_open(value: object) -> bool:
-    """True when a model value contains an open (symbolic) static integer."""
-    if isinstance(value, Sym):
+def has_open(value: object, what: type | tuple[type, ...] = Sym) -> bool:
+    """True when a model value contains an open (symbolic) static integer, or one of the classes that are given."""
+    if isinstance(value, what):
         return True
     if isinstance(value, tuple):
-        return any(has_open(v) for v in value)
+        return any(has_open(v, what) for v in value)
     if hasattr(value, "__dataclass_fields__"):
-        return any(has_open(getattr(value, f)) for f in value.__dataclass_fields__)
+        return any(has_open(getattr(value, f), what) for f in value.__dataclass_fields__)
     return False
