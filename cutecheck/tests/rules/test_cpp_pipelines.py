@@ -11,6 +11,7 @@ from cutecheck.engine.run import check, inputs
 
 DATA = Path(__file__).parents[1] / "data"
 KERNEL = (DATA / "mainloops" / "cpp_pipeline.cu").read_text()
+HEADER = "#include <cutlass/pipeline/sm90_pipeline.hpp>\n"
 START = "auto state = cutlass::make_producer_start_state<Pipe>();"
 READ = "    cutlass::PipelineState<kStages> read;\n"
 WAIT = "      pipe.consumer_wait(read);\n"
@@ -186,12 +187,18 @@ def codes(folder: Path, edits: tuple[tuple[str, str], ...], include: tuple[Path,
 def test_a_step_where_the_class_is_not_in_the_tree(
     edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
 ) -> None:
-    assert codes(tmp_path, edits, ()) == expected
+    assert codes(tmp_path, (*edits, (HEADER, "")), ()) == expected
 
 
 @pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[:7:2], *BYTES_WRONG, *RIGHT])
 def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
     assert codes(tmp_path, edits, (DATA / "pipelines",)) == expected
+
+
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[1:7:3], *BYTES_WRONG[1:4], RIGHT[0]])
+def test_a_step_where_its_header_is_nowhere(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
+    """A checkout without its submodules: what the classes are is known without."""
+    assert codes(tmp_path, edits, ()) == expected
 
 
 @pytest.mark.parametrize("elected", [(), ELECTED])
@@ -222,7 +229,7 @@ def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_use
 
 def test_a_kernel_whose_walk_ends_at_a_limit_is_not_judged_by_what_it_lacks(tmp_path: Path) -> None:
     """The limit is the host file's; the kernel, of a header, seemed to release and advance nothing."""
-    kernel, _, host = KERNEL.partition("void run(")
+    kernel, _, host = KERNEL.replace(HEADER, "").partition("void run(")
     (tmp_path / "kernel.cuh").write_text(kernel)
     (tmp_path / "main.cu").write_text(f'#include "kernel.cuh"\nvoid run({host}')
     cut = []
