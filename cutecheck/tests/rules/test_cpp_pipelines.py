@@ -212,6 +212,25 @@ def test_bytes_of_a_copy_of_which_nothing_is_known(elected: tuple[tuple[str, str
     assert codes(tmp_path, (*more, (LOAD_B, LOAD_B + load)), headers, False) == ""
 
 
+SUMS = """struct Sums {
+  float top[2], sum[2];
+  CUTE_DEVICE Sums() { for (int i = 0; i < 2; ++i) { top[i] = -1e30f; sum[i] = 0.f; } }
+};
+"""
+USING = "using namespace cute;\n"
+LOOPS = ((USING, f"{USING}{SUMS}"), ("    clear(acc);\n", "    clear(acc);\n    Sums sums;\n"))
+
+
+def test_loops_over_numbers_set_no_registers_of_products(tmp_path: Path) -> None:
+    """A loop that is not run leaves the accumulators unset, by all that it names; one that is given them may not."""
+    assert codes(tmp_path, LOOPS, ()) == ""
+    kept = "Sums(float* acc) { for (int i = 0; i < 32; ++i) acc[i] = 0.f;"
+    mine = (LOOPS[0], (LOOPS[1][0], "    Sums sums;\n"))
+    assert codes(tmp_path, mine, ()) == "CUT220"
+    given = ((USING, USING + SUMS.replace("Sums() {", kept)), (LOOPS[1][0], "    Sums sums(acc.data());\n"))
+    assert codes(tmp_path, given, ()) == ""
+
+
 def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_uses(tmp_path: Path) -> None:
     """CUTLASS's own headers checked with a kernel: the acquire in a pipeline's methods was another one's."""
     start = "  __syncthreads();\n"

@@ -63,9 +63,12 @@ def _owner(frame: Frame, name: str) -> Frame:
 class Replaying(Holding):
     """The run of one kernel: copies, products, and what else is done to tensors, as steps."""
 
-    def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
-        """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
-        library = self._of_library(span.path)
+    def passed_over(self, span: Span, buffers: dict[str, str], apart: bool = False) -> None:
+        """A loop without copies and products, which is not run: it may set any registers, those of these among them.
+
+        ``apart``: none of a tensor, by all that it names.
+        """
+        library = self._of_library(span.path) or apart
         at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
         self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
 

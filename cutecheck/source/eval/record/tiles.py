@@ -120,7 +120,7 @@ class TileWalk(Replaying):
         if stores:  # not a wait, a commit or a fence
             self.touched("", "smem")
 
-    def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
+    def passed_over(self, span: Span, buffers: dict[str, str], apart: bool = False) -> None:
         self.set.update(buffers)
         for buffer in buffers:
             self.passing.computed(buffer)
