@@ -212,6 +212,31 @@ def test_bytes_of_a_copy_of_which_nothing_is_known(elected: tuple[tuple[str, str
     assert codes(tmp_path, (*more, (LOAD_B, LOAD_B + load)), headers, False) == ""
 
 
+OF_UMMA = """#include <cute/tensor.hpp>
+#include <cutlass/pipeline/sm100_pipeline.hpp>
+using namespace cute;
+using Pipe = cutlass::PipelineTmaUmmaAsync<3, Shape<_1, _1, _1>, Shape<_1, _1, _1>>;
+__global__ void k(half_t* out) {
+  __shared__ half_t s[64];
+  Pipe pipe(*reinterpret_cast<Pipe::SharedStorage*>(s), {}, Shape<_1, _1, _1>{});
+  auto write = cutlass::make_producer_start_state<Pipe>();
+  pipe.producer_acquire(write);
+  copy(make_tensor(make_smem_ptr(s), Layout<_64>{}), make_tensor(make_gmem_ptr(out), Layout<_64>{}));
+}
+void run(half_t* out) { k<<<1, 1>>>(out); }
+"""
+
+
+def test_classes_that_stand_for_no_header(tmp_path: Path) -> None:
+    """Of those that the prelude lacks, what is known by name stays known where the line of their header is there."""
+    (tmp_path / "k.cu").write_text(OF_UMMA)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_100a",)))
+    steps = {c.function: dict(c.keywords) for c in made.facts.calls if c.subject}
+    assert steps["PipelineTmaUmmaAsync.create"] == {"num_stages": 3}
+    assert steps["make_pipeline_state"] == {"num_stages": 3, "type": "Producer"}
+    assert steps["producer_acquire"]["state"]
+
+
 SUMS = """struct Sums {
   float top[2], sum[2];
   CUTE_DEVICE Sums() { for (int i = 0; i < 2; ++i) { top[i] = -1e30f; sum[i] = 0.f; } }
