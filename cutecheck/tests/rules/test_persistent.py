@@ -35,7 +35,16 @@ FLAGS = (
     *((ASKS, "Tiles tiles(num_tiles);\n      for (Work next = tiles.current(); next.valid; tiles.advance(), "
        "next = tiles.current()) {\n      int const tile = next.at;") * 2),
 )  # fmt: skip
+ENDLESS = tuple(
+    x.replace(
+        "for (Work next = tiles.current(); next.valid; tiles.advance(), next = tiles.current()) {\n",
+        "while (true) {\n      Work const next = tiles.current();\n      tiles.advance();\n"
+        "      if (!next.valid) break;\n",
+    )
+    for x in FLAGS
+)
 RIGHT = {
+    "tiles_end_within": (BARRIERS, *ENDLESS),
     "tiles_have_a_flag": (BARRIERS, *FLAGS),
     "barriers": (BARRIERS,),
     "one_lane_of_each_warp_releases": (
@@ -123,6 +132,13 @@ RIGHT = {
     "cp_async": (CP_ASYNC,),
 }
 WRONG = {
+    "consumer_starts_again_where_tiles_end_within": (
+        BARRIERS,
+        {"CUT213"},
+        *ENDLESS,
+        "      clear(acc);\n",
+        "      clear(acc);\n      stage = 0; phase = 0;\n",
+    ),
     "consumer_starts_again_where_tiles_have_a_flag": (
         BARRIERS,
         {"CUT213"},

@@ -67,7 +67,7 @@ def _one_by_one(
             replay.long = True
             break
         if not (node.kind == "do" and _ == 0):
-            with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
+            with rounds.asking(is_endless(node), id(node)) if rounds is not None else nullcontext():
                 known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
             come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
             if come:
