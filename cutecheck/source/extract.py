@@ -19,7 +19,7 @@ from cutecheck.source.cpp import errors
 from cutecheck.source.cpp.absent import unasked, unfound, unnamed
 from cutecheck.source.cpp.errors import Refused
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, of_library
-from cutecheck.source.cpp.tree import Tree, translation_units
+from cutecheck.source.cpp.tree import PRELUDE, Tree, translation_units
 from cutecheck.source.discover import discover
 from cutecheck.source.embedded.find import find as embedded
 from cutecheck.source.eval import expressions, statements  # noqa: F401  (register the node handlers)
@@ -73,7 +73,7 @@ def _extract(request: ExtractRequest) -> Facts:
         if by_place
         else {}
     )
-    tree = Tree(cpp, request.include_dirs, _macros(request.defines), own)
+    tree = Tree(cpp, (*request.include_dirs, PRELUDE), _macros(request.defines), own)
     reach = tree.reaching(frozenset(wanted))
     units = [p for p in files if p in reach and (p in wanted_set or p.endswith(TRANSLATION_UNITS))]
     built = BuildMacros()

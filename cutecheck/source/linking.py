@@ -10,7 +10,9 @@ name that is spelled and not called, a call that no walk came to, and a walk tha
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -35,6 +37,7 @@ _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^()\n]*\))?((?:\\\n|[
 _NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&|__global__|DEVICE\b|__device__")
 _TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+(?:\([^()\n]*\))?|(?!define)[^\n]*\n)", re.MULTILINE)
+_LINES = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*\n", re.MULTILINE)  # a directive with the lines that go on
 _INCLUDE = re.compile(r"^[ \t]*#[ \t]*include[^\n]*", re.MULTILINE)
 _WORD = re.compile(r"[^\W\d]\w*")
 _PASTED = re.compile(r"\w+(?:\s*##\s*\w+)+")
@@ -47,9 +50,12 @@ _LONGEST = 400  # characters before the name of a function
 
 def _places(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
     """Names that stand behind nothing but a type, with where they do."""
+    ends = [m.end() for m in _LINES.finditer(text)]
     for m in pattern.finditer(text):
         at = m.start(1)
         begin = max(text.rfind(end, max(0, at - _LONGEST), at) for end in ";{}")
+        done = bisect_right(ends, at)  # what a macro ends with, `} while (0)`, is no part of what follows
+        begin = max(begin, ends[done - 1] - 1) if done else begin
         before = _HEAD.sub("", text[max(begin + 1, at - _LONGEST, 0) : at])
         before = _DIRECTIVE.sub("", before)
         if m[1] not in _NO_NAME and _TYPE_ALONE.fullmatch(before) and not _NO_TYPE.search(before):
@@ -269,17 +275,24 @@ def _taken(scope: Scope | None, decls: Sequence[ir.Decl], internal: bool = False
     return False
 
 
-def unmet(units: Iterable[ir.Unit], names: frozenset[str], met: set[int] | None, tree: Tree) -> set[str]:
+def unmet(
+    units: Iterable[ir.Unit],
+    names: frozenset[str],
+    met: set[int] | None,
+    tree: Tree,
+    left: AbstractSet[tuple[int, str]] = frozenset(),
+) -> set[str]:
     """The functions that some unit names without calling them, or of which it has a call that was not met.
 
-    ``met`` None: the calls do not matter.
+    ``met`` None: the calls do not matter. ``left``: branches of ``if constexpr`` that were not taken, which, outside of
+    templates, none ever takes: a macro that dispatches, ``SWITCH(split, kSplit, [&] { ... })``, has its argument twice.
     """
     found: set[str] = set()
     units = list(units)
     own = _Own([d for unit in units for d in unit.decls]) if names and met is not None else None
     for unit in units:
         here = _spelled(tree, unit.path, names)
-        for node, called, within in _mentions(unit.decls) if here else ():
+        for node, called, within in _mentions(unit.decls, left) if here else ():
             if called is None and own is not None and isinstance(node, ir.Name) and own.means(node.ident, within):
                 continue  # another function of that name, which this unit defines
             if isinstance(node, _UNREAD):
@@ -327,27 +340,39 @@ def _inside(within: tuple[str, ...], namespace: ir.Namespace) -> tuple[str, ...]
     return (*within, *(namespace.name.split("::") if namespace.name else [""]))
 
 
-def _mentions(root: object) -> Iterator[tuple[Any, ir.Call | None, tuple[str, ...]]]:
+def _mentions(
+    root: object, left: AbstractSet[tuple[int, str]]
+) -> Iterator[tuple[Any, ir.Call | None, tuple[str, ...]]]:
     """The names in declarations, each with the call whose function it names, and what could not be read.
 
     With them the namespaces that they stand in.
     """
-    todo: list[tuple[Any, ir.Call | None, tuple[str, ...]]] = [(root, None, ())]
+    todo: list[tuple[Any, ir.Call | None, tuple[str, ...], bool]] = [(root, None, (), False)]
     while todo:
-        node, call, within = todo.pop()
+        node, call, within, open_ = todo.pop()  # in a template, of which there may be other instantiations
         if isinstance(node, ir.Lazy):
             node = node.get()
         if isinstance(node, (tuple, list)):
-            todo += [(part, None, within) for part in node]
+            todo += [(part, None, within, open_) for part in node]
         elif isinstance(node, (ir.Instantiate, ir.Using)):
             continue
         else:
             within = _inside(within, node) if isinstance(node, ir.Namespace) else within
+            open_ = open_ or _is_template(node)
             if isinstance(node, (ir.Name, ir.Scoped, ir.Attr, *_UNREAD)):
                 yield node, call, within
             for name in field_names(type(node)):  # none where it is no part of a program
+                if not open_ and (id(node), name) in left and isinstance(node, ir.If):
+                    continue
                 plain = isinstance(node, ir.Call) and name == "fn" and node.launch is None
-                todo.append((getattr(node, name), node if plain and isinstance(node, ir.Call) else None, within))
+                part = getattr(node, name)
+                todo.append((part, node if plain and isinstance(node, ir.Call) else None, within, open_))
+
+
+def _is_template(node: object) -> bool:
+    if isinstance(node, ir.Lambda):
+        return bool(node.tparams) or any(p.type is None for p in node.params)
+    return isinstance(node, (ir.Function, ir.Class)) and bool(node.tparams or node.owner_tparams)
 
 
 __all__ = ["Links", "links", "unmet"]

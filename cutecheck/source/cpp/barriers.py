@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, cast
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, div
 from cutecheck.source.cpp import named_barriers, pipelines
+from cutecheck.source.cpp.around import as_step
 from cutecheck.source.eval import shared_addresses
 from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
 from cutecheck.source.eval.dialect import DEFER
@@ -102,10 +103,14 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     hardware = named_barriers.applied(m, fn, full, args, span)
     if hardware is not None:
         way, numbers = hardware
-        if way == "sync":
-            m.recorder.barrier("named", NAMED, span, numbers)
-        else:
-            m.recorder.arrives(numbers, span)
+        replay = m.recorder.acts()
+        if replay is not None:
+            replay.known.add(span)
+        with as_step(m, span) as (at, _):
+            if way == "sync":
+                m.recorder.barrier("named", NAMED, at, numbers)
+            else:
+                m.recorder.arrives(numbers, at)
     called = m.recorder.call.fn if m.recorder.call is not None and m.recorder.call.span == span else None
     if isinstance(fn, (Unknown, Extern, ExternType)) and getattr(called, "ident", "") == "store_shared_remote":
         m.recorder.reaches(span, True)  # CuTe's

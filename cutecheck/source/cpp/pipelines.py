@@ -18,13 +18,14 @@ from cutecheck.model.dtype import dtype
 from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.cpp import sequences, tokens
-from cutecheck.source.eval import classes, ir, shared_addresses
+from cutecheck.source.eval import classes, intrinsics, ir, shared_addresses
 from cutecheck.source.eval.dialect import DEFER
 from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import (
     Extern,
     ExternType,
     FuncSet,
+    Intrinsic,
     Object,
     ObjectPointer,
     Pointer,
@@ -139,6 +140,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
         return DEFER
     from cutecheck.source.eval.calls import call_functions
 
+    if not of and isinstance(fn, FuncSet) and fn.targs and isinstance(fn.targs[0], ExternType):
+        # of a class that no header has, as the prelude lacks some: its stages are in no member
+        return intrinsics.call(m, Intrinsic(START, fn.targs), args, kwargs, span)
     if not isinstance(fn, FuncSet):
         numbered = isinstance(fn, Extern) and fn.what.startswith(_NUMBERED)
         return _as_number(m, barrier_of(None, of), span) if numbered else barrier_of(None, of)

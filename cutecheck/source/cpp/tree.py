@@ -20,6 +20,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.files import is_file, read_bytes
 
 _T = TypeVar("_T")
+PRELUDE = Path(__file__).with_name("prelude")  # what stands for headers of CUTLASS that are nowhere else
 # what an include line names, or a macro that names a file, which such a line may name in turn
 _INCLUDE = re.compile(
     r'^[ \t]*#[ \t]*(?:include[ \t]*|define[ \t]+\w+[ \t]+(?=[<"][\w./-]+\.\w+[>"][ \t]*$))(?:<([^>\n]+)>|"([^"\n]+)")',

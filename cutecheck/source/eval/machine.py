@@ -126,6 +126,7 @@ class History:
         self.lambdas: list[Made] = []  # by host code outside functions
         self.handing: frozenset[str] = frozenset()  # functions that other units define, whose calls they ask for
         self.met: set[int] = set()  # calls of these that were noted, by ``id``
+        self.left: set[tuple[int, str]] = set()  # branches of ``if constexpr`` that were not taken, by ``id`` and field
         self.unsure: set[str] = set()  # functions of them of which a call was met that is not known
         self.ways: dict[int, set[tuple[object, ...]]] = {}  # threads and classes that kernels were run with, by ``id``
         self.replayed: dict[

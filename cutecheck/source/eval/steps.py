@@ -12,12 +12,14 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import FuncSet, Value
 
-# a producer that acquires a stage of a pipeline waits for who read it last; the DSL's module `cpasync` is no barrier
+# a producer that acquires a stage of a pipeline waits for who read it last
 _SYNCHRONISES = re.compile(
-    r"(?<!\bcpa)sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
+    r"sync|barrier|wait|expect_t|transaction_bytes|producer_acquire|acquire_and_advance$|(?:^|\.)acquire$"
     r"|fence|commit|warpgroup_arrive|tma_store_arrive|(?:^|\.|consumer_)release$|(?:^|\.|producer_)tail$",
     re.IGNORECASE,
 )
+# `cp_async16(smem, gmem)` of a program and the DSL's module `cpasync` hold nobody back: what is asynchronous goes on
+_ASYNCHRONOUS = re.compile(r"(?:(?<![A-Za-z])a|(?<=cp)a|(?<=copy)a|A)sync|(?<![A-Za-z])ASYNC|(?<=CP)ASYNC")
 _COPIES = re.compile(r"CP_ASYNC_\w+::copy$")  # CuTe's instruction of this name holds no thread back
 _WAITS_FOR_GROUPS = ("cp_async_wait", "cp_async_wait_group", "warpgroup_wait", "tma_store_wait")
 _REGISTERS = ("warpgroup_reg_alloc", "warpgroup_reg_dealloc", "setmaxregister_increase", "setmaxregister_decrease")
@@ -64,7 +66,7 @@ def _told(called: str) -> tuple[bool, bool]:
 
 @lru_cache(maxsize=4096)
 def _is_of_order(called: str) -> bool:
-    return _SYNCHRONISES.search(called) is not None
+    return _SYNCHRONISES.search(_ASYNCHRONOUS.sub("", called)) is not None
 
 
 def synchronises(m: Machine, called: str, args: list[Value], span: Span) -> None:

@@ -16,6 +16,10 @@ __device__ void fetch(void* s, void const* g) {
   uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(s));
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;\\n" :: "r"(at), "l"(g) : "memory");
 }
+__device__ void cp_async_16(void* s, void const* g, bool valid = true) {  // a name like a barrier's, and none
+  uint32_t at = static_cast<uint32_t>(__cvta_generic_to_shared(s));
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;\n" :: "r"(at), "l"(g), "r"(valid ? 16 : 0) : "memory");
+}
 __device__ void rows(uint32_t (&r)[4], void const* s) {
   uint32_t at = cast_smem_ptr_to_uint(s);
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];\\n"
@@ -79,11 +83,15 @@ BY_CUTES_NAME = """
   }
 """
 HELD, WAIT = "  __syncthreads();\n", "  wait<0>();\n"
+NAMED = {" fetch(smem": " cp_async_16(smem"}
 KERNELS: dict[str, tuple[str, dict[str, str], set[str]]] = {
     "ring": (RING, {}, set()),
     "ring_unwaited": (RING, {"    wait<1>();\n": ""}, {"CUT213"}),
     "ring_one_more": (RING, {"wait<1>": "wait<2>"}, {"CUT213"}),
     "ring_uncommitted": (RING, {"load(i, i); commit();": "load(i, i);"}, {"CUT213"}),
+    "ring_named": (RING, NAMED, set()),
+    "ring_named_unheld": (RING, {**NAMED, "    __syncthreads();\n": ""}, {"CUT212"}),
+    "ring_named_one_more": (RING, {**NAMED, "wait<1>": "wait<2>"}, {"CUT213"}),
     "hand_rows": (ONCE, {"FILL": BY_HAND, "TAKE": ROWS}, set()),
     "hand_rows_unheld": (ONCE, {"FILL": BY_HAND, "TAKE": ROWS, HELD: ""}, {"CUT212"}),
     "hand_rows_unwaited": (ONCE, {"FILL": BY_HAND, "TAKE": ROWS, WAIT: ""}, {"CUT213"}),

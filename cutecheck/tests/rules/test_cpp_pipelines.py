@@ -11,6 +11,7 @@ from cutecheck.engine.run import check, inputs
 
 DATA = Path(__file__).parents[1] / "data"
 KERNEL = (DATA / "mainloops" / "cpp_pipeline.cu").read_text()
+HEADER = "#include <cutlass/pipeline/sm90_pipeline.hpp>\n"
 START = "auto state = cutlass::make_producer_start_state<Pipe>();"
 READ = "    cutlass::PipelineState<kStages> read;\n"
 WAIT = "      pipe.consumer_wait(read);\n"
@@ -186,12 +187,18 @@ def codes(folder: Path, edits: tuple[tuple[str, str], ...], include: tuple[Path,
 def test_a_step_where_the_class_is_not_in_the_tree(
     edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path
 ) -> None:
-    assert codes(tmp_path, edits, ()) == expected
+    assert codes(tmp_path, (*edits, (HEADER, "")), ()) == expected
 
 
 @pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[:7:2], *BYTES_WRONG, *RIGHT])
 def test_a_step_where_it_is(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
     assert codes(tmp_path, edits, (DATA / "pipelines",)) == expected
+
+
+@pytest.mark.parametrize(("edits", "expected"), [((), ""), *WRONG[1:7:3], *BYTES_WRONG[1:4], RIGHT[0]])
+def test_a_step_where_its_header_is_nowhere(edits: tuple[tuple[str, str], ...], expected: str, tmp_path: Path) -> None:
+    """A checkout without its submodules: what the classes are is known without."""
+    assert codes(tmp_path, edits, ()) == expected
 
 
 @pytest.mark.parametrize("elected", [(), ELECTED])
@@ -203,6 +210,50 @@ def test_bytes_of_a_copy_of_which_nothing_is_known(elected: tuple[tuple[str, str
     assert codes(tmp_path, more, headers) == "CUT805"
     load = other.format("Other<TmaA>::from(k)", "Other<TmaA>::to(k)")
     assert codes(tmp_path, (*more, (LOAD_B, LOAD_B + load)), headers, False) == ""
+
+
+OF_UMMA = """#include <cute/tensor.hpp>
+#include <cutlass/pipeline/sm100_pipeline.hpp>
+using namespace cute;
+using Pipe = cutlass::PipelineTmaUmmaAsync<3, Shape<_1, _1, _1>, Shape<_1, _1, _1>>;
+__global__ void k(half_t* out) {
+  __shared__ half_t s[64];
+  Pipe pipe(*reinterpret_cast<Pipe::SharedStorage*>(s), {}, Shape<_1, _1, _1>{});
+  auto write = cutlass::make_producer_start_state<Pipe>();
+  pipe.producer_acquire(write);
+  copy(make_tensor(make_smem_ptr(s), Layout<_64>{}), make_tensor(make_gmem_ptr(out), Layout<_64>{}));
+}
+void run(half_t* out) { k<<<1, 1>>>(out); }
+"""
+
+
+def test_classes_that_stand_for_no_header(tmp_path: Path) -> None:
+    """Of those that the prelude lacks, what is known by name stays known where the line of their header is there."""
+    (tmp_path / "k.cu").write_text(OF_UMMA)
+    made = check(inputs([str(tmp_path)]), Settings(cache=False, arch=("sm_100a",)))
+    steps = {c.function: dict(c.keywords) for c in made.facts.calls if c.subject}
+    assert steps["PipelineTmaUmmaAsync.create"] == {"num_stages": 3}
+    assert steps["make_pipeline_state"] == {"num_stages": 3, "type": "Producer"}
+    assert steps["producer_acquire"]["state"]
+
+
+SUMS = """struct Sums {
+  float top[2], sum[2];
+  CUTE_DEVICE Sums() { for (int i = 0; i < 2; ++i) { top[i] = -1e30f; sum[i] = 0.f; } }
+};
+"""
+USING = "using namespace cute;\n"
+LOOPS = ((USING, f"{USING}{SUMS}"), ("    clear(acc);\n", "    clear(acc);\n    Sums sums;\n"))
+
+
+def test_loops_over_numbers_set_no_registers_of_products(tmp_path: Path) -> None:
+    """A loop that is not run leaves the accumulators unset, by all that it names; one that is given them may not."""
+    assert codes(tmp_path, LOOPS, ()) == ""
+    kept = "Sums(float* acc) { for (int i = 0; i < 32; ++i) acc[i] = 0.f;"
+    mine = (LOOPS[0], (LOOPS[1][0], "    Sums sums;\n"))
+    assert codes(tmp_path, mine, ()) == "CUT220"
+    given = ((USING, USING + SUMS.replace("Sums() {", kept)), (LOOPS[1][0], "    Sums sums(acc.data());\n"))
+    assert codes(tmp_path, given, ()) == ""
 
 
 def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_uses(tmp_path: Path) -> None:
@@ -222,7 +273,7 @@ def test_steps_inside_of_a_reported_class_are_none_of_a_pipeline_that_nobody_use
 
 def test_a_kernel_whose_walk_ends_at_a_limit_is_not_judged_by_what_it_lacks(tmp_path: Path) -> None:
     """The limit is the host file's; the kernel, of a header, seemed to release and advance nothing."""
-    kernel, _, host = KERNEL.partition("void run(")
+    kernel, _, host = KERNEL.replace(HEADER, "").partition("void run(")
     (tmp_path / "kernel.cuh").write_text(kernel)
     (tmp_path / "main.cu").write_text(f'#include "kernel.cuh"\nvoid run({host}')
     cut = []

@@ -24,7 +24,28 @@ LOOP = "    for (int tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {\n
 EPILOGUE = "      Tensor mC = make_tensor(make_gmem_ptr(C)"
 SKIPS = "{ if (++stage == kStages) { stage = 0; phase ^= 1; } }"
 ROWS, LOOPED = "int const tm = tile % tiles_m, tn = tile / tiles_m;", "int const tm = tile, tn"
+# a scheduler of the program's own, whose tiles say of themselves whether they are any
+ASKS = "for (int tile = blockIdx.x; tile < num_tiles; tile += gridDim.x) {"
+FLAGS = (
+    "template <class TmaA",
+    "struct Work { int at; bool valid; };\n"
+    "class Tiles {\n public:\n  CUTE_DEVICE explicit Tiles(int n) : n_(n), at_(blockIdx.x), step_(gridDim.x) {}\n"
+    "  CUTE_DEVICE Work current() const { if (at_ >= n_) return {0, false}; return {at_, true}; }\n"
+    "  CUTE_DEVICE void advance() { at_ += step_; }\n private:\n  int n_, at_, step_;\n};\ntemplate <class TmaA",
+    *((ASKS, "Tiles tiles(num_tiles);\n      for (Work next = tiles.current(); next.valid; tiles.advance(), "
+       "next = tiles.current()) {\n      int const tile = next.at;") * 2),
+)  # fmt: skip
+ENDLESS = tuple(
+    x.replace(
+        "for (Work next = tiles.current(); next.valid; tiles.advance(), next = tiles.current()) {\n",
+        "while (true) {\n      Work const next = tiles.current();\n      tiles.advance();\n"
+        "      if (!next.valid) break;\n",
+    )
+    for x in FLAGS
+)
 RIGHT = {
+    "tiles_end_within": (BARRIERS, *ENDLESS),
+    "tiles_have_a_flag": (BARRIERS, *FLAGS),
     "barriers": (BARRIERS,),
     "one_lane_of_each_warp_releases": (
         BARRIERS,
@@ -111,6 +132,20 @@ RIGHT = {
     "cp_async": (CP_ASYNC,),
 }
 WRONG = {
+    "consumer_starts_again_where_tiles_end_within": (
+        BARRIERS,
+        {"CUT213"},
+        *ENDLESS,
+        "      clear(acc);\n",
+        "      clear(acc);\n      stage = 0; phase = 0;\n",
+    ),
+    "consumer_starts_again_where_tiles_have_a_flag": (
+        BARRIERS,
+        {"CUT213"},
+        *FLAGS,
+        "      clear(acc);\n",
+        "      clear(acc);\n      stage = 0; phase = 0;\n",
+    ),
     "consumer_starts_again": (
         BARRIERS,
         {"CUT213"},

@@ -62,6 +62,17 @@ FLAGS = f"void fill(Params& params, at::Tensor x) {{ {SET[16:]} }}\n" + (
     + CALL.replace("64", "N") + " } }(); }\n"
 )  # fmt: skip
 RETURNED = OPEN.replace("launch<", "if (y.size(0)) return launch<")
+# behind a macro that ends like the body of a function, and in a branch that is left out where its dispatch says so
+CHECKS = "#define CHECK_LAUNCH(x)  \\\n  do {                   \\\n    if (x) exit(1);      \\\n  } while (0)\n"
+DISPATCHED = (
+    "#define SWITCH(x, N, ...) [&] { if (x) { constexpr static bool N = true; return __VA_ARGS__(); } "
+    "else { constexpr static bool N = false; return __VA_ARGS__(); } }()\n"
+    f"void dispatched(at::Tensor x, bool a) {{ TORCH_CHECK(x.stride(0) % 8 == 0); {SET} "
+    f"SWITCH(a, kOn, [&] {{ if constexpr (kOn) {{ {CALL} }} }}); }}\n"
+)
+LEFT_OPEN = f"template <bool A> void left(at::Tensor x) {{ {SET} if constexpr (A) {{ {CALL} }} }}\n" + (
+    "void right(at::Tensor x) { left<false>(x); }\n"
+)
 BOUND = 'PYBIND11_MODULE(x, m) { m.def("f", &launch<cutlass::half_t, 64>); }'
 MANY = f"template <class T> void many(at::Tensor x) {{ {SET} {CALL.replace('cutlass::half_t', 'T')} }}\n"
 
@@ -78,7 +89,7 @@ def open_rows(found: Facts) -> int:
     return sum(o.verdict.value == "unknown" for o in outcomes if o.obligation.property == "vector-aligned")
 
 
-@pytest.mark.parametrize("defined", [INSTANTIATED, SPECIALISED, f"{INSTANTIATED}MAKE(half_t, 128)\n"])
+@pytest.mark.parametrize("defined", [INSTANTIATED, SPECIALISED, f"{CHECKS}{INSTANTIATED}MAKE(half_t, 128)\n"])
 @pytest.mark.parametrize(
     ("callers", "states"),
     [
@@ -91,6 +102,8 @@ def open_rows(found: Facts) -> int:
         ({"api.cpp": API + CONSTANT}, True),
         ({"api.cpp": API + FLAGS}, True),
         ({"api.cpp": API + MANY + "template void many<cutlass::half_t>(at::Tensor x);"}, False),
+        ({"api.cpp": API + DISPATCHED}, True),
+        ({"api.cpp": API + CHECKED + LEFT_OPEN}, False),  # another file may instantiate the other branch
         ({"api.cpp": API + CHECKED + MANY}, False),  # of whatever type, which nobody knows
         ({"api.cpp": API + CHECKED + "auto* address = &launch<cutlass::half_t, 64>;"}, False),
         ({"api.cpp": API + CHECKED, "more.cpp": API + BOUND}, False),

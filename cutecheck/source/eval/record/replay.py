@@ -74,11 +74,14 @@ class Replaying(Holding):
             self.unwritten.known = False
         super().called(name, args, what, span, where, looped)
 
-    def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
-        """A loop without copies and products, which is not run: it may set any registers, those of these among them."""
+    def passed_over(self, span: Span, buffers: dict[str, str], apart: bool = False) -> None:
+        """A loop without copies and products, which is not run: it may set any registers, those of these among them.
+
+        ``apart``: none of a tensor, by all that it names.
+        """
         if self.unwritten is not None:
             self.unwritten.passed_over(buffers)
-        library = self.of_library(span.path)
+        library = self.of_library(span.path) or apart
         at = tuple(Place(name, span, "rmem", buffer, 0) for buffer, name in sorted(buffers.items()))
         self.add(Step("unknown", span, "", "library" if library else "loop", None, () if library else at))
 

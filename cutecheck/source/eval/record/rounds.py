@@ -71,9 +71,10 @@ class Rounds:
                     self.loops[outer].around = True
 
     @contextmanager
-    def asking(self, body: bool = False) -> Iterator[None]:
-        """Whether there is another pass is asked; ``body``: by what the body has, too."""
-        if self._asking:
+    def asking(self, body: bool = False, node: int = 0) -> Iterator[None]:
+        """Whether there is another pass is asked; ``body``: by what the body of this loop has, too."""
+        again = body and bool(self._open) and self._open[-1][0] == node  # what the last pass has asked is over
+        if self._asking and not again:
             yield
             return
         if self._open:

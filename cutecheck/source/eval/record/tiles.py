@@ -36,7 +36,7 @@ class TileWalk(Replaying):
         self.foresees = True
         self.unwritten = Unwritten(self, self.add)
 
-    def passed_over(self, span: Span, buffers: dict[str, str]) -> None:
+    def passed_over(self, span: Span, buffers: dict[str, str], apart: bool = False) -> None:
         self.unwritten.passed_over(buffers)
 
     def overwritten(self, name: str, span: Span, where: str, facts: list[TensorFact]) -> None:

@@ -48,6 +48,8 @@ def _one_or_both(m: Machine, node: ir.If, inner: Env) -> Done:
     if replay is not None and decided is not None and known is False:
         replay.slices.decided, replay.slices.of_blocks = decided  # a block that goes on decides nothing by it
     if known is not None:
+        if node.constexpr and m.history.handing:
+            m.history.left.add((id(node), "other" if known else "then"))
         taken = node.then if known else node.other
         done = m.run(taken, inner) if taken is not None else Done.NORMAL
         return done if isinstance(done, Done) else Done.NORMAL

@@ -110,7 +110,7 @@ def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
         if done is not None:
             return done
         element_reads.computed_with(m, node, env)
-        replay.passed_over(node.span, registers)
+        replay.passed_over(node.span, registers, touches.apart(node, env))
         first_pass(m, node, env)
     if quiet and m.recorder.rehearsal and not walked:
         return Done.NORMAL

@@ -11,8 +11,9 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_of_contents, parts_in
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.values import Closure, Object, ObjectPointer, Pointer, Reference, TensorVal, Value
+from cutecheck.source.eval.values import Closure, Object, ObjectPointer, Pointer, Reference, Scalar, TensorVal, Value
 
+_FRAGMENT = "rmem@"  # how the buffers of tensors are named that own their registers
 _INNER = ("base", "fn", "operand", "left")  # fields of an expression that says of what it takes an element
 
 
@@ -23,6 +24,27 @@ def registers(node: ir.Loop, env: Env) -> dict[str, str]:
         if isinstance(value, TensorVal) and value.space == "rmem" and value.pointer is not None:
             found.setdefault(value.pointer.buffer, name)
     return found
+
+
+def apart(node: ir.Loop, env: Env) -> bool:
+    """Whether all that a loop names are numbers, arrays and memory that no fragment has, of which functions that it
+    calls get no more: the running sums of a softmax, say."""
+    called = (x.fn for part in (node, *(x.body.get() for x in _lambdas(node))) for x in parts_in(part) if _calls(x))
+    if any(not isinstance(fn, (ir.Name, ir.Scoped)) for fn in called):
+        return False  # a method: members that nothing has named yet are in no field
+    return all(_is_apart(value) for _, value in _reached(node, env))
+
+
+def _calls(node: object) -> bool:
+    return isinstance(node, ir.Call)
+
+
+def _is_apart(value: Value) -> bool:
+    if isinstance(value, TensorVal):
+        return value.space != "rmem"
+    if isinstance(value, Pointer):
+        return bool(value.buffer) and not value.buffer.startswith(_FRAGMENT)
+    return isinstance(value, (Scalar, Object, ObjectPointer, Closure, tuple))
 
 
 def named(replay: Replaying, node: ir.Loop, env: Env) -> None:

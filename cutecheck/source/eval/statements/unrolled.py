@@ -31,8 +31,16 @@ def unroll(m: Machine, node: ir.Loop, env: Env, most: int, steps: int | None = N
     replay = m.recorder.acts()
     if replay is None:
         return _one_by_one(m, node, env, most, steps, None)
-    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful, replay.by_tiles(node, env)):
+    told = replay.by_tiles(node, env) or _is_flag(node.cond)
+    with replay.rounds.inside(id(node), id(node) in m.recorder.eventful, told):
         return _one_by_one(m, node, env, most, steps, replay.rounds)
+
+
+def _is_flag(asked: ir.Expr | None) -> bool:
+    """``tile.valid``, which what goes on to the next tile, a scheduler of the program's own, has set by comparing."""
+    while isinstance(asked, ir.Attr):
+        asked = asked.base
+    return isinstance(asked, ir.Name)
 
 
 def _one_by_one(
@@ -59,7 +67,7 @@ def _one_by_one(
             replay.long = True
             break
         if not (node.kind == "do" and _ == 0):
-            with rounds.asking(is_endless(node)) if rounds is not None else nullcontext():
+            with rounds.asking(is_endless(node), id(node)) if rounds is not None else nullcontext():
                 known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
             come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
             if come:

@@ -1,0 +1,2 @@
+#pragma once
+#include "cutlass/pipeline/pipeline.hpp"
