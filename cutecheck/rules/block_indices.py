@@ -11,7 +11,7 @@ from cutecheck.model.ints import as_expr, known_value
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
-from cutecheck.rules.derive.divided import divided
+from cutecheck.rules.derive.divided import divided, of_pairs
 from cutecheck.rules.derive.few_blocks import covered
 from cutecheck.rules.derive.grids import other_grid
 from cutecheck.rules.derive.holes import hole
@@ -136,7 +136,7 @@ class TileOfAnotherBlock(Rule):
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
-        yield from self._of_a_group(event)
+        yield from self._of_a_group(event, context)
         yield from self._other_element(event, context)
         if event.kernel and event.kind == "copy" and len(event.operands) > 1:
             yield from self._left_out(event, event.operands[1], context)
@@ -149,10 +149,10 @@ class TileOfAnotherBlock(Rule):
         if made is not None and made.gemm is event:
             yield from self._grid(event, made.a, made.b, context)
 
-    def _of_a_group(self, event: Event) -> Iterable[Finding]:
+    def _of_a_group(self, event: Event, context: Context) -> Iterable[Finding]:
         tensor = next((t for t in event.operands[:2] if divided(t) is not None), None)
         by = divided(tensor) if tensor is not None and event.kernel and event.kind == "copy" else None
-        if tensor is not None and by is not None:
+        if tensor is not None and by is not None and not of_pairs(by, event, context):
             said = (
                 f"`{_FRESH.sub('', str(by.coordinate))}` says which of the `{by.extent}` coordinates of mode {by.mode}"
             )

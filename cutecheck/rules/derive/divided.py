@@ -6,12 +6,15 @@ Of ``heads`` and ``groups`` of them (grouped-query attention) head ``h`` has its
 
 from __future__ import annotations
 
-from cutecheck.facts import TensorFact, Unknown
+from typing import cast
+
+from cutecheck.facts import Event, TensorFact, Unknown
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr, Op
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.tile_starts import only
 from cutecheck.rules.derive.vectors import leaves
@@ -47,6 +50,18 @@ def divided(tensor: TensorFact) -> Divided | None:
     return None
 
 
+def of_pairs(by: Divided, event: Event, context: Context) -> bool:
+    """Whether the kernel takes the rest of the division for a coordinate, too: its blocks are all pairs of two."""
+    rest = Op("mod", by.coordinate.args)
+    tensors = (
+        t for e in context.facts.events
+        if (e.kernel, e.arch) == (event.kernel, event.arch) for t in e.operands if isinstance(t.offset, Dyn)
+    )  # fmt: skip
+    return by.coordinate.kind == "div" and any(
+        rest in factors for t in tensors for factors, _ in as_expr(cast("Dyn", t.offset)).terms
+    )
+
+
 def _by_extent(coordinate: Op, extent: Expr) -> bool:
     """``block / extent``, or ``block % (others / extent)``."""
     if coordinate.kind not in ("div", "mod") or not _of_blocks(coordinate.args[0]):
@@ -63,4 +78,4 @@ def _of_blocks(e: Expr) -> bool:
     return bool(e.terms) and all(v.name.startswith(INDICES[1:]) for v in e.variables())
 
 
-__all__ = ["Divided", "divided"]
+__all__ = ["Divided", "divided", "of_pairs"]

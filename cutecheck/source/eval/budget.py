@@ -115,6 +115,8 @@ class Budget:
             if before < _IN_KERNELS:
                 self._since += self._surplus(max(started, self._since))
                 self._new_since += self._surplus(max(started, self._new_since))
+                if self._around is not None:
+                    self._place_since += self._surplus(max(started, self._place_since))
 
     def _spent(self) -> int:
         """Steps that leave facts or could have."""
@@ -259,10 +261,11 @@ class Budget:
 
     def _look_around(self, places: int) -> None:
         if places != self._place:
-            self._place, self._place_since = places, self.used
+            self._place, self._place_since = places, self.used if self._around is None else self._spent()
         elif self._around is not None:
-            if self.used - self._place_since > self._around:
-                raise NothingNewError(f"{self._around} steps of a root came to no other place")
+            most = max(self._around, self.limits.idle_steps * self.patience)
+            if self._idle_steps(self._place_since) > most:
+                raise NothingNewError(f"{most} steps of a root came to no other place")
         elif 3 * (self.used - self._place_since) > 2 * self.limits.steps_per_root and self._place_since:
             raise NothingNewError("two thirds of the steps of a root came to no other place")
 

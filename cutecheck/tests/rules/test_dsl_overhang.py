@@ -61,7 +61,7 @@ COPY = "cute.copy(atom, r, mine.partition_D(gY))"
         (f"if inside:\n        {COPY}", 760, True),
         (f"if c[0][0] < x.shape[0]:\n        {COPY}", 760, True),
         (COPY, 760, True),
-        (COPY, 768, False),
+        (f"if inside:\n        {COPY}", 768, False),
         (f"if c[0][1] < 128:\n        {COPY}", 760, False),
         (f"if inside and t < 8:\n        {COPY}", 760, False),
     ],
