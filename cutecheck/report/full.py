@@ -57,8 +57,10 @@ def _finding(finding: Finding, others: int, report: Report) -> Iterator[Line]:
         yield from _witness(finding.witness)
     if finding.help:
         yield Line(safe(f"  = help: {finding.help}"))
+    titles = [fix.title for fix in finding.fixes]
     for fix in finding.fixes:
-        yield Line(safe(f"  = fix ({'safe' if fix.safe else 'unsafe'}): {fix.title}"))
+        at = f", at {fix.edits[0].span}" if titles.count(fix.title) > 1 and fix.edits else ""
+        yield Line(safe(f"  = fix ({'safe' if fix.safe else 'unsafe'}): {fix.title}{at}"))
     where = ", ".join(x for x in (_short(finding.enclosing), finding.arch) if x)
     if where or others:
         more = f" and {plural(others, 'more instantiation')}" if others else ""

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from cutecheck.facts import Facts, Site, SourceError, Span, Unknown
-from cutecheck.findings import Finding, Related
+from cutecheck.findings import Edit, Finding, Fix, Related
 from cutecheck.model.prove import contracts
 from cutecheck.model.prove.obligation import Obligation, Outcome, Verdict, Witness
 from cutecheck.report import concise, full, terminal
@@ -60,6 +60,16 @@ def test_full_report_to_the_letter() -> None:
         "  = in: sm_80",
         "",
     ]
+
+
+def test_fixes_that_are_called_alike_are_told_apart_by_where_they_edit() -> None:
+    edits = [(Edit(Span("k.cu", line, 1, line, 4), "x"),) for line in (1, 2)]
+    one, two = (Fix("swizzle the layout", e, False) for e in edits)
+    shown = text(report(finding(fixes=(one, two))))
+    assert [x for x in shown if "fix" in x] == [
+        f"  = fix (unsafe): swizzle the layout, at k.cu:{line}:1" for line in (1, 2)
+    ]
+    assert "  = fix (unsafe): swizzle the layout" in text(report(finding(fixes=(one,))))
 
 
 def test_instantiations_of_one_place_fold_into_the_worst() -> None:
