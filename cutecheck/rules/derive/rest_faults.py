@@ -15,7 +15,7 @@ def fault_of_rest(
     event: Event, asked: Sequence[Predicate], tensor: TensorFact, part: Guarded, context: Context
 ) -> Fault | None:
     """Limits of another matrix or tile, and modes that other copies compare with what is left of them."""
-    mine = Bounded(event, tensor, part, limits_of(list(asked[:1])))
+    mine = Bounded(event, tensor, part, limits_of(list(asked[:1]), part))
     if any(m >= len(part.extents) for m in mine.bounds):
         return None
     for mode in sorted(mine.bounds):

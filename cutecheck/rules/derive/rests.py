@@ -90,13 +90,14 @@ def _bounded(event: Event, context: Context) -> Iterator[Bounded]:
         part = guarded(tensor)
         if part is not None:
             predicates = [p for asked in predicates_of(event, context) for p in asked[:1]]
-            yield Bounded(event, tensor, part, limits_of(predicates))
+            yield Bounded(event, tensor, part, limits_of(predicates, part))
 
 
-def limits_of(predicates: list[Predicate]) -> dict[int, Bound]:
-    """The comparison of each mode."""
+def limits_of(predicates: list[Predicate], part: Guarded) -> dict[int, Bound]:
+    """The comparison of each mode of a part; coordinates may be another tensor's, of more modes."""
     every = [b for p in predicates for b in p.bounds if not own_limit(b)]
-    return {m: b for b in every if (m := bounded_mode(b.value, b.coordinates)) is not None}
+    modes = ((bounded_mode(b.value, b.coordinates), b) for b in every)
+    return {m: b for m, b in modes if m is not None and m < len(part.extents)}
 
 
 def rest_of_other(mine: Bounded, mode: int, context: Context) -> tuple[TensorFact, Int] | None:

@@ -6,6 +6,11 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Bound, Predicate, Span
+from cutecheck.model import expr as ex
+from cutecheck.model.ints import Dyn
+from cutecheck.rules.derive.coordinates import Guarded
+from cutecheck.rules.derive.rests import limits_of
 from cutecheck.rules.examples import PREAMBLE
 
 ATTENTION = """
@@ -115,3 +120,11 @@ def test_wrong_rests(tmp_path: Path, edit: tuple[str, str], says: str) -> None:
 @pytest.mark.parametrize("edit", RIGHT)
 def test_right_rests(tmp_path: Path, edit: tuple[str, str]) -> None:
     assert reported(tmp_path, edit) == []
+
+
+def test_comparisons_of_modes_that_a_tensor_does_not_have_are_none_of_its() -> None:
+    """Predicates may be computed of another tensor's coordinates: a mutant of the DSL's attention ended CUT604."""
+    coordinates = tuple(Dyn(ex.var(name)) for name in "abc")
+    bounds = tuple(Bound(c, Dyn(ex.var("n")), coordinates) for c in coordinates)
+    asked = Predicate("p", Span("k.py", 1, 1, 1, 2), bounds, True, "", "sm_80")
+    assert sorted(limits_of([asked], Guarded((8, 8), (8, 1), (4, 4), ex.const(0)))) == [0, 1]
