@@ -50,10 +50,17 @@ def shared_alike(one: object, other: object) -> bool:
 
 def differing_owner(fragment: TiledMMA, product: TiledMMA, operand: str) -> int | None:
     """The first thread that has other elements of an operand in one MMA than in the other; None as above."""
-    if fragment == product:
+    tile = None if fragment == product else _tile(product, operand)
+    return None if tile is None else _first(fragment, operand, tile, lambda: _tv(product, operand), (0, 1))
+
+
+def _tile(mma: TiledMMA, operand: str) -> tuple[int, ...] | None:
+    """The extents of an operand's tile; None where they are no numbers, as of a permutation that CuTe refuses."""
+    try:
+        tile = tuple(mma.tile_shape[m] for m in _MODES[operand])
+    except CuteError:
         return None
-    tile = tuple(product.tile_shape[m] for m in _MODES[operand])
-    return _first(fragment, operand, tile, lambda: _tv(product, operand), (0, 1))
+    return tile if all(isinstance(x, int) for x in tile) else None  # type: ignore[return-value]
 
 
 def _tv(mma: TiledMMA, operand: str) -> AnyLayout:
@@ -63,8 +70,8 @@ def _tv(mma: TiledMMA, operand: str) -> AnyLayout:
 def _first(
     mma: TiledMMA, operand: str, other: object, layout: Callable[[], AnyLayout], modes: tuple[int, ...]
 ) -> int | None:
-    tile = tuple(mma.tile_shape[m] for m in _MODES[operand])
-    if not isinstance(other, tuple) or len(other) != 2 or not all(isinstance(x, int) for x in (*tile, *other)):
+    tile = _tile(mma, operand)
+    if tile is None or not isinstance(other, tuple) or len(other) != 2 or not all(isinstance(x, int) for x in other):
         return None
     try:
         own = _elements(_tv(mma, operand), tile)

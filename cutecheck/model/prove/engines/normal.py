@@ -88,8 +88,17 @@ def _total(context: _Context, shape: IntTuple) -> Expr:
     return context.expression(shape)
 
 
+def _is_empty(modes: list[Mode]) -> bool:
+    """There is no coordinate at all."""
+    return any(e.constant == 0 for e, _ in modes)
+
+
 def _mixed_radix(context: _Context, modes: list[Mode], size: Expr) -> bool:
     """The modes in some order count 0, 1, .. size - 1 exactly once; NoFormError where that is not decided."""
+    if _is_empty(modes):
+        if size.constant is None:
+            raise NoFormError(f"whether {size} equals 0 is not decided")
+        return size.constant == 0
     left = list(modes)
     radix = ONE
     while left:
@@ -113,7 +122,7 @@ def _coverage(c: p.Coverage, context: _Context) -> bool:
         raise NoFormError("a thread-value layout has two modes")
     threads = context.modes(shape[0], stride[0])
     if c.replicated:
-        threads = [m for m in threads if m[1].constant != 0]
+        threads = [m for m in threads if m[1].constant != 0 or m[0].constant == 0]
     return _mixed_radix(context, threads + context.modes(shape[1], stride[1]), _total(context, c.tile))
 
 
@@ -137,6 +146,8 @@ def _plain(layout: AnyLayout) -> tuple[Swizzle | None, Int, Layout]:
 def _injective(i: p.Injective, context: _Context) -> bool:
     _, _, layout = _plain(i.layout)  # a swizzle is a bijection
     modes = context.modes(layout.shape, layout.stride)
+    if _is_empty(modes):
+        return True
     numbers = [(e.constant, d.constant) for e, d in modes]
     if any(d == 0 and e is not None and e > 1 for e, d in numbers):
         return False
