@@ -75,8 +75,8 @@ def one_stage(tensor: TensorFact, stages: int) -> bool:
         mine = known_value(size(filter_zeros(tensor.layout)))
     except (CuteError, UndecidedError):
         return False
-    if found is None or found[0] != stages or mine is None or mine * stages > found[1]:
-        return False
+    if found is None or found[0] != stages or not mine or mine * stages > found[1]:
+        return False  # nor has a part without elements one
     return not _goes_on(tensor, found[1] // stages)
 
 

@@ -1,9 +1,14 @@
 """Loads that bring a stage in parts: each part is a walk through tiles of its own."""
 
+from dataclasses import replace
+
 import pytest
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, TensorFact
 from cutecheck.facts.replayed import Along, Place, Step, Thread
+from cutecheck.model.dtype import dtype
+from cutecheck.model.layout import Layout
+from cutecheck.rules.derive.stages import one_stage
 from cutecheck.rules.derive.tma_walks import not_walked
 
 SPAN = Span("k.cu", 1, 1, 1, 2)
@@ -47,3 +52,10 @@ def test_tiles_ahead_of_the_other_operands(of_a: list[int], of_b: list[int], pas
     fault = not_walked((Thread(0, tuple(steps), True),))
     found = fault.place.past if fault is not None and fault.kind == "ahead" else None
     assert (found and found[0]) == past
+
+
+def test_a_part_without_elements_is_none_of_a_stage() -> None:
+    """A mutant of the DSL's tutorials ended CUT218."""
+    whole = Layout((0, 4, 3), (4, 1, 4))
+    part = TensorFact("s", Span("k.py", 1, 1, 1, 2), "smem", Layout((0, 4), (4, 1)), dtype("half_t"), "s", 0)
+    assert not one_stage(replace(part, root_layout=whole), 3)
