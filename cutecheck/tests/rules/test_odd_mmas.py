@@ -8,6 +8,11 @@ import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.model.atoms import mma_op
+from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.layout import Layout
+from cutecheck.model.tiled import make_tiled_mma
+from cutecheck.rules.derive.ownership import differing_owner
 from cutecheck.tests.source.dsl.run import HEAD
 
 SCRIPT = (
@@ -28,7 +33,7 @@ def kernel(x: cute.Tensor, mma: cute.TiledMma):
 @cute.jit
 def host(x: cute.Tensor):
     op = cute.nvgpu.warp.MmaF16BF16Op(cutlass.Float16, cutlass.Float32, (16, 8, 16))
-    mma = cute.make_tiled_mma(op, cute.make_layout(ATOMS), permutation_mnk=(32, 32, K))
+    mma = cute.make_tiled_mma(op, cute.make_layout(ATOMS), permutation_mnk=(32, 32, 16))
     kernel(x, mma).launch(grid=(1, 1, 1), block=(128, 1, 1))
 
 
@@ -37,8 +42,17 @@ cute.compile(host, make_fake_tensor(cutlass.Float16, (64, 64), stride=(64, 1), a
 )
 
 
-@pytest.mark.parametrize(("atoms", "k"), [("(2, 2, 1)", "16"), ("(2, (2, 1), 1)", "16"), ("(2, 2, 1)", "cute.E(0)")])
-def test_no_rule_ends(tmp_path: Path, atoms: str, k: str) -> None:
-    (tmp_path / "main.py").write_text(SCRIPT.replace("ATOMS", atoms).replace(", K)", f", {k})"))
+@pytest.mark.parametrize("atoms", ["(2, 2, 1)", "(2, (2, 1), 1)"])
+def test_no_rule_ends(tmp_path: Path, atoms: str) -> None:
+    (tmp_path / "main.py").write_text(SCRIPT.replace("ATOMS", atoms))
     made = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), cache=False))
     assert made.facts.sites and not made.failures
+
+
+def test_whose_elements_are_not_asked_of_a_permutation_that_is_no_number() -> None:
+    """A mutant of a tutorial ended CUT602."""
+    atoms = Layout((2, 2, 1), (1, 2, 4))
+    right, odd = (
+        make_tiled_mma(mma_op("SM80_16x8x16_F32F16F16F32_TN"), atoms, (32, 32, k)) for k in (16, ScaledBasis(1, (0,)))
+    )
+    assert differing_owner(odd, right, "A") is None and differing_owner(right, odd, "A") is None
