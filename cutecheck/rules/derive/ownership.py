@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from functools import lru_cache
 
 from cutecheck.facts import TensorFact
-from cutecheck.model.algebra import apply_layout, offsets, size
+from cutecheck.model.algebra import offsets, size
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.tiled import TiledCopy, TiledMMA
@@ -48,6 +48,7 @@ def shared_alike(one: object, other: object) -> bool:
         return False
 
 
+@lru_cache(maxsize=256)
 def differing_owner(fragment: TiledMMA, product: TiledMMA, operand: str) -> int | None:
     """The first thread that has other elements of an operand in one MMA than in the other; None as above."""
     tile = None if fragment == product else _tile(product, operand)
@@ -107,21 +108,18 @@ def _elements(layout: AnyLayout, tile: Sequence[object]) -> list[set[tuple[int, 
     threads, values = size(Layout(layout.shape[0], 0)), size(Layout(layout.shape[1], 0))
     if not isinstance(threads, int) or not isinstance(values, int) or threads * values > _MOST:
         return None
-    found = []
-    for t in range(threads):
-        indices = [apply_layout(layout, (t, v)) for v in range(values)]
-        if not all(isinstance(i, int) for i in indices):
-            return None
-        found.append({(i % rows, i // rows) for i in indices})
-    return found
+    indices = offsets(layout)  # the thread runs fastest
+    return [{(i % rows, i // rows) for i in indices[t::threads]} for t in range(threads)]
 
 
 def _spread(
     elements: set[tuple[int, int]], tile: Sequence[object], common: tuple[int, ...], modes: tuple[int, ...]
-) -> set[tuple[int, ...]]:
+) -> Set[tuple[int, ...]]:
     """The chosen modes of the coordinates, in every tile of a common multiple of both."""
+    kept = elements if len(modes) == 2 else {e[:1] for e in elements}
+    if all(common[m] == tile[m] for m in modes):
+        return kept
     found: set[tuple[int, ...]] = set()
-    kept = {tuple(e[m] for m in modes) for e in elements}
     steps = [range(0, common[m], _int(tile[m])) for m in modes]
     for coordinate in kept:
         shifts = [[c + s for s in step] for c, step in zip(coordinate, steps, strict=True)]
