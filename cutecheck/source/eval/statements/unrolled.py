@@ -19,6 +19,7 @@ from cutecheck.source.eval.statements.some_threads import parted
 
 _MAY_END = 64  # places where an exact loop may have ended, past which it is walked as one that is not known
 _MAY_END_DEAR = 4  # of one on the host whose passes took many steps: what waits for something, or tries again
+_MAY_END_ON_HOST = 16  # of a function of C++ for host code: the highest bit of a number that is not known
 _DEAR = 10_000
 _COUNTED = 4000  # steps of a loop without copies in a kernel that is run pass by pass
 
@@ -92,7 +93,8 @@ def _one_by_one(
         if done is not Done.NORMAL:
             return loop.end(done)
         dear = not m.dialect.by_value and m.budget.used - begin > _DEAR
-        if len(loop.exits.states) > (_MAY_END_DEAR if dear else _MAY_END):
+        on_host = m.dialect.by_value and not m.recorder.in_kernel()
+        if len(loop.exits.states) > (_MAY_END_DEAR if dear else _MAY_END_ON_HOST if on_host else _MAY_END):
             break
         if node.step is not None:
             m.run(node.step, env)
