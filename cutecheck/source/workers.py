@@ -20,21 +20,20 @@ from pickle import PicklingError
 from types import TracebackType
 
 from cutecheck.source.eval.launches import Launches, Walks
+from cutecheck.source.handouts import Handouts, Share
 from cutecheck.source.recall import Recall
 from cutecheck.source.translate import Job, Part, Translator
 
 MOST_MIB = 3 << 10  # of a worker before it is replaced
-_SHARE = 12  # units handed out at once: neighbours share headers, and kernels
-_NEIGHBOURS = 4  # that are not taken apart while every process has a share: twins of other element types and flags
 _TRIES = 2  # to evaluate a unit again: the first may come before the last that it depends on
-_LIGHT, _LIGHTER = "sm_80", 8  # units of this architecture take an eighth of the time of others, and less
 
 
 @dataclass(slots=True)
 class _Worker:
     process: BaseProcess
     pipe: Connection
-    share: deque[int] = field(default_factory=deque)  # positions of the jobs it still owes
+    share: Share = field(default_factory=deque)  # positions of the jobs it still owes
+    last: int | None = None  # where it is in the order of shares
 
 
 class Crew:
@@ -56,7 +55,7 @@ class Crew:
         self._context = multiprocessing.get_context("fork")
         self._workers: list[_Worker] = []
         self._ready: dict[int, Part | str | None] = {}
-        self._shares = deque(_shares(jobs, processes, walks))
+        self._shares = Handouts(jobs, processes, walks)
         self._again: dict[int, Launches] = {}  # of jobs that are to be evaluated again: what was walked before them
         self._revised: dict[int, Part] = {}  # what these came to before
         self._tries: Counter[int] = Counter()
@@ -107,8 +106,7 @@ class Crew:
         if not isinstance(part, Part) or following in self._settled or state.copy().follows(part.attempts):
             return False
         self._settled.add(following)
-        self._evaluate_again(following, part, state.copy())
-        self._shares.rotate(1)
+        self._evaluate_again(following, part, state.copy(), soon=True)
         return True
 
     def _revise(self, following: int) -> None:
@@ -127,10 +125,10 @@ class Crew:
                 self._evaluate_again(position, part, state.copy())
             state.absorb(part.attempts)
 
-    def _evaluate_again(self, position: int, part: Part, state: Launches) -> None:
+    def _evaluate_again(self, position: int, part: Part, state: Launches, soon: bool = False) -> None:
         self._revised[position] = part
         self._again[position] = state
-        self._shares.append(deque([position]))
+        self._shares.urge(deque([position]), soon)
         del self._ready[position]
 
     def _early(self, following: int) -> list[tuple[int, Part]]:
@@ -156,7 +154,8 @@ class Crew:
         self._hand_out(worker)
 
     def _hand_out(self, worker: _Worker) -> None:
-        worker.share = self._shares.popleft()
+        before = worker.last
+        worker.share, worker.last = self._shares.take(worker.last)
         first = worker.share[0]
         again = self._again.get(first)
         states: dict[tuple[str, str], Launches] = {}
@@ -166,7 +165,8 @@ class Crew:
                 if position < first and _key(self._jobs[position], self._walks) == key:
                     state.absorb(part.attempts)
         with contextlib.suppress(OSError):  # it died: noticed when its pipe is read
-            worker.pipe.send((tuple(worker.share), states, again is not None))
+            back = before is not None and worker.last is not None and worker.last < before
+            worker.pipe.send((tuple(worker.share), states, again is not None or back))
 
     def _receive(self, worker: _Worker) -> dict[int, Part | str | None]:
         try:
@@ -190,7 +190,7 @@ class Crew:
         self._dismiss(worker)
         position = worker.share.popleft()
         if worker.share:
-            self._shares.appendleft(worker.share)
+            self._shares.urge(worker.share)
         code = worker.process.exitcode
         how = f"was ended by signal {-code}" if code is not None and code < 0 else f"ended with code {code}"
         return {position: f"not evaluated: the process that read it {how}"}
@@ -237,27 +237,6 @@ def _serve(
 
 def _key(job: Job, walks: Walks) -> tuple[str, str]:
     return walks.key(job.arch, job.path)
-
-
-def _shares(jobs: Sequence[Job], processes: int, walks: Walks) -> list[deque[int]]:
-    """Positions of jobs to hand out at once: where there are many, those whose answers depend on each other.
-
-    The longest first then: no process is left alone with one at the end.
-    """
-    fair = max(1, 2 * len(jobs) // (processes * 3))
-    size = min(_SHARE, max(1, fair // 2, min(_NEIGHBOURS, fair)))
-    if not walks.limits.many:
-        return [deque(range(i, min(i + size, len(jobs)))) for i in range(0, len(jobs), size)]
-    places: dict[tuple[str, str], deque[int]] = {}
-    for i, job in enumerate(jobs):
-        places.setdefault(_key(job, walks), deque()).append(i)
-    shares: list[deque[int]] = []
-    for share in reversed(places.values()):
-        if shares and len(shares[-1]) + len(share) <= size:
-            shares[-1] += share
-        else:
-            shares.append(share)
-    return sorted(shares, key=lambda share: -sum(1 if jobs[i].arch == _LIGHT else _LIGHTER for i in share))
 
 
 def _united(a: Launches, b: Launches) -> Launches:
