@@ -17,6 +17,7 @@ from cutecheck.model.expr_compile import compiled
 from cutecheck.model.layout import IntTuple, SwizzleUnit
 from cutecheck.model.prove.answer import Answer, Options, unknown
 from cutecheck.model.prove.domains import first_values, meets, size_of, variable_domains
+from cutecheck.model.prove.engines.periods import MOST_THREADS
 from cutecheck.model.prove.obligation import Obligation
 from cutecheck.model.prove.properties import BankAccess
 
@@ -71,6 +72,8 @@ def _bank_access(obligation: Obligation, a: BankAccess) -> Answer:
         raise NotLinearError("the swizzle splits vectors")
     if int(a.element_bits) & (int(a.element_bits) - 1) or int(a.base_alignment) % max(4, lane_bytes) or a.threads % 32:
         raise NotLinearError("widths, base or thread count that are not powers of two")
+    if a.threads > MOST_THREADS:
+        raise NotLinearError(f"an access of {a.threads} threads, over {MOST_THREADS}")
     if a.active:
         raise NotLinearError("some lanes take no part")
     domains = variable_domains(obligation)

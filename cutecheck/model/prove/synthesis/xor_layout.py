@@ -158,9 +158,9 @@ def _instructions(a: BankAccess) -> list[list[ByteAddress | None]]:
     choices = [[v for v in range(d.bounds()[0] or 0, (d.bounds()[1] or 0) + 1) if v in d] for d in domains.values()]
     for combination in itertools.product(*choices):
         values = dict(zip(domains, combination, strict=True))
-        elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
-        if len(result) * 32 + len(rest) * len(elements) > _ADDRESSES:
+        if len(result) * 32 + len(rest) * a.threads > _ADDRESSES:
             raise NotConcreteError("too many addresses")
+        elements = [a.offset.evaluate({**values, a.thread: t}) for t in range(a.threads)]
         for shift, start in itertools.product(rest, range(0, a.threads, 32)):
             lanes = [ByteAddress((e + shift) * element_bits // 8) for e in elements[start : start + 32]]
             if any(x % vector_bytes for x in lanes):

@@ -13,6 +13,7 @@ from cutecheck.model.layout import Layout, Swizzle
 from cutecheck.model.prove import Options, Verdict, make_obligation, prove
 from cutecheck.model.prove.engines import bitvec, gf2
 from cutecheck.model.prove.properties import BankAccess
+from cutecheck.model.prove.synthesis import xor_layout
 
 THREAD = ex.var("threadIdx.x", ex.Domain(0, 127))
 
@@ -108,3 +109,11 @@ def test_a_hypothesis_without_a_form_in_bits_is_left_out(row: int, answer: str) 
     told = bitvec.run(with_k, Options())
     assert told.answer == answer  # what fails without it may hold with it
     assert ("range of" in told.detail) == (answer == "unknown")
+
+
+def test_more_threads_than_a_cluster_has_are_not_listed() -> None:
+    """What is asked for a block of 2**31 by mistake ends at once, in the engine and in the search for a layout."""
+    access = BankAccess("ld.shared", 4, 32, times(ex.var("threadIdx.x", ex.Domain(0, 2**38 - 1)), 32), 2**38)
+    assert "over 65536" in gf2.run(make_obligation(access), Options()).detail
+    with pytest.raises(xor_layout.NotConcreteError, match="too many addresses"):
+        xor_layout.find_xor_layout([access])
