@@ -1,0 +1,61 @@
+"""Pieces of one macro's body have one place in the file, and are told apart: the fragments that they make, say."""
+
+from pathlib import Path
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.rules.examples import PREAMBLE
+from cutecheck.source.extract import ExtractRequest, extract
+
+TEXT = """
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _2, _1>>, Tile<_32, _32, _16>>;
+using Smem = Layout<Shape<_64, _64>, Stride<Int<72>, _1>>;
+#define FRAGMENTS(s, t)                                                         \\
+  Mma mma;                                                                      \\
+  auto thr = mma.get_slice(threadIdx.x);                                        \\
+  Tensor rA = thr.partition_fragment_A(s);                                      \\
+  Tensor rB = thr.partition_fragment_B(t);                                      \\
+  Tensor acc = partition_fragment_C(mma, Shape<_64, _64>{});                    \\
+  clear(acc);                                                                   \\
+  auto readA = make_tiled_copy_A(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma);  \\
+  auto readB = make_tiled_copy_B(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, mma)
+__global__ void __launch_bounds__(128) product(half_t const* A, half_t const* B, float* C) {
+  __shared__ alignas(16) half_t a[cosize_v<Smem>], b[cosize_v<Smem>];
+  for (int i = threadIdx.x; i < 64 * 64; i += 128) {
+    a[i / 64 * 72 + i % 64] = A[i];
+    b[i / 64 * 72 + i % 64] = B[i];
+  }
+  __syncthreads();
+  Tensor sA = make_tensor(make_smem_ptr(a), Smem{});
+  Tensor sB = make_tensor(make_smem_ptr(b), Smem{});
+  FRAGMENTS(sA, sB);
+  auto ra = readA.get_slice(threadIdx.x);
+  auto rb = readB.get_slice(threadIdx.x);
+  copy(readA, ra.partition_S(sA), ra.retile_D(rA));
+  copy(readB, rb.partition_S(sB), rb.retile_D(rB));
+  gemm(mma, rA, rB, acc);
+  copy(acc, thr.partition_C(make_tensor(make_gmem_ptr(C), Layout<Shape<_64, _64>, Stride<_64, _1>>{})));
+}
+"""
+
+
+def test_fragments_of_one_macro(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + TEXT)
+    facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
+    (product,) = (e for e in facts.events if e.kind == "gemm")
+    assert len({t.buffer for t in product.operands}) == 3
+    places = {(c.function, c.span.line, c.span.column) for c in facts.calls if "partition_fragment" in c.function}
+    assert len({place[1:] for place in places}) <= 1
+    assert {s.symbol for s in facts.sites} >= {"product::readA", "product::readB"}
+
+
+def test_fragments_of_one_macro_are_each_of_their_operand(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + TEXT)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2", "CUT6")))
+    assert not report.failures and [f.message for f in report.findings] == []
+
+
+def test_a_fragment_of_a_macro_in_the_place_of_another(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + TEXT.replace("gemm(mma, rA, rB, acc)", "gemm(mma, rB, rA, acc)"))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT602",)))
+    assert [f.code for f in report.findings] == ["CUT602"]
