@@ -106,7 +106,7 @@ class Source:
         self.starts = tuple(piece.start for piece in pieces)
         self._packs: frozenset[str] | None = None
         self._type_names: frozenset[str] | None = None
-        self._uses: dict[tuple[int, int], int] | None = None
+        self._uses: dict[int, int] = {}  # of pieces of macros' bodies: where in the text the expansion begins
 
     @property
     def packs(self) -> frozenset[str]:
@@ -142,13 +142,27 @@ class Source:
         high = last.origin + (end - last.start) if last.copied else last.origin_end
         if high < low:  # an argument that the macro moved in front of an earlier one
             low, high = first.origin, max(first.origin, first.origin_end)
-        return self.origin.span(low, high, 0 if first.copied else begin - self._use(first) + 1)
+        return self.origin.span(low, high, self._part(begin, end))
 
-    def _use(self, piece: Piece) -> int:
-        """Where in the parsed text the use of a macro begins that a piece of its body stands for."""
-        if self._uses is None:
-            self._uses = {}
-            for p in self.pieces:
-                if not p.copied:
-                    self._uses.setdefault((p.origin, p.origin_end), p.start)
-        return self._uses[piece.origin, piece.origin_end]
+    def _part(self, begin: int, end: int) -> int:
+        """Which piece of a macro's body begins there, as ``Span.part``: also one that begins with an argument.
+
+        Counted from where the expansion begins, so that a use in an argument that the body of another has twice is at
+        one place.
+        """
+        at = bisect_right(self.starts, begin) - 1
+        first = self.pieces[at]
+        body = at
+        while self.pieces[body].copied or self.pieces[body].origin == self.pieces[body].origin_end:
+            body += 1
+            if body == len(self.pieces) or self.pieces[body].start >= end:
+                return 0
+        use = self.pieces[body]
+        if not use.origin <= first.origin < use.origin_end:
+            return 0
+        if at not in self._uses:
+            start = at
+            while start and use.origin <= self.pieces[start - 1].origin < use.origin_end:
+                start -= 1
+            self._uses[at] = self.pieces[start].start
+        return begin - self._uses[at] + 1

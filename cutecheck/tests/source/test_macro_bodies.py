@@ -1,10 +1,14 @@
 """Pieces of one macro's body have one place in the file, and are told apart: the fragments that they make, say."""
 
+import re
 from pathlib import Path
+
+import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.rules.examples import PREAMBLE
+from cutecheck.source.cpp.text import Origin, Piece, Source
 from cutecheck.source.extract import ExtractRequest, extract
 
 TEXT = """
@@ -39,18 +43,27 @@ __global__ void __launch_bounds__(128) product(half_t const* A, half_t const* B,
 """
 
 
-def test_fragments_of_one_macro(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text(PREAMBLE + TEXT)
+BY_ARGUMENT = (
+    TEXT.replace("#define FRAGMENTS(s, t)", "#define FRAGMENTS(thr, s, t)")
+    .replace("FRAGMENTS(sA, sB)", "FRAGMENTS(lane, sA, sB)")
+    .replace("auto thr = mma", "auto lane = mma")
+    .replace("copy(acc, thr.", "copy(acc, lane.")
+)
+
+
+@pytest.mark.parametrize("text", [TEXT, BY_ARGUMENT])
+def test_fragments_of_one_macro(tmp_path: Path, text: str) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
     facts = extract(ExtractRequest((tmp_path,), ("sm_80",)))
     (product,) = (e for e in facts.events if e.kind == "gemm")
     assert len({t.buffer for t in product.operands}) == 3
-    places = {(c.function, c.span.line, c.span.column) for c in facts.calls if "partition_fragment" in c.function}
-    assert len({place[1:] for place in places}) <= 1
+    assert len({c.span.line for c in facts.calls if "partition_fragment" in c.function}) == 1
     assert {s.symbol for s in facts.sites} >= {"product::readA", "product::readB"}
 
 
-def test_fragments_of_one_macro_are_each_of_their_operand(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text(PREAMBLE + TEXT)
+@pytest.mark.parametrize("text", [TEXT, BY_ARGUMENT])
+def test_fragments_of_one_macro_are_each_of_their_operand(tmp_path: Path, text: str) -> None:
+    (tmp_path / "k.cu").write_text(PREAMBLE + text)
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT2", "CUT6")))
     assert not report.failures and [f.message for f in report.findings] == []
 
@@ -59,3 +72,18 @@ def test_a_fragment_of_a_macro_in_the_place_of_another(tmp_path: Path) -> None:
     (tmp_path / "k.cu").write_text(PREAMBLE + TEXT.replace("gemm(mma, rA, rB, acc)", "gemm(mma, rB, rA, acc)"))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT602",)))
     assert [f.code for f in report.findings] == ["CUT602"]
+
+
+def test_places_of_pieces() -> None:
+    """Of ``B(T(k))``, where ``T(f)`` is ``f(1);f(2)`` and ``B(x)`` is ``{x}{x}``: calls of one body are apart, those of
+    an argument that stands twice are not."""
+    text, own, outer = "", (2, 6), (0, 7)
+    pieces = []
+    for what in "{", "k", "(1);", "k", "(2)", "}{", "k", "(1);", "k", "(2)", "}":
+        place = (4, 5, True) if what == "k" else (*(outer if "{" in what or "}" in what else own), False)
+        pieces.append(Piece(len(text), *place))
+        text += what
+    source = Source(Origin("k.cu", "B(T(k))"), text, tuple(pieces))
+    calls = [source.span(m.start(), m.end()) for m in re.finditer(r"k\(\d\)", text)]
+    assert [c.part for c in calls] == [1, 6, 1, 6] and calls[0] == calls[2]
+    assert source.span(1, 2).part == 0 and str(source.span(1, 2)) == "k.cu:1:5"
