@@ -16,16 +16,26 @@ def outer(path: str) -> str:
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """A half-open range of a file: 1-based lines and columns (columns count characters), path as scanned."""
+    """A half-open range of a file: 1-based lines and columns (columns count characters), path as scanned.
+
+    All of a macro's body has the place of its use; ``part`` tells its pieces apart: one more than the characters of the
+    expansion before it, 0 of what stands in the file.
+    """
 
     path: str
     line: int
     column: int
     end_line: int
     end_column: int
+    part: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def place(self) -> str:
+        """Line and column, as part of a name: another one for each piece of a macro's body."""
+        return f"{self.line}:{self.column}" + (f"+{self.part}" if self.part else "")
 
     @property
     def file(self) -> str:

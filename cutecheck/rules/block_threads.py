@@ -10,7 +10,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
-from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_taken, threads_of
+from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_behind, slices_taken, threads_of
 from cutecheck.rules.derive.locals import smallest_launch, threads_taken
 from cutecheck.rules.derive.mma_slices import RESULT, results_left
 from cutecheck.rules.derive.takers import left_out
@@ -24,7 +24,8 @@ class BlockTooSmall(Rule):
         source shows one, the most that its ``__launch_bounds__`` allows otherwise. The threads of the block take all
         slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone; so do those that a
         condition on ``threadIdx.x`` lets through, where the tile has parts for all and no other copy brings them. Of a
-        TiledMMA all slices are taken of the results that are stored.
+        TiledMMA all slices are taken of the results that are stored. Where threads take several slices of a copy, one
+        after the other, nothing is said.
 
     Why
         Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
@@ -143,6 +144,9 @@ class BlockTooSmall(Rule):
         tiled = event.tiled if threads_of(event.tiled) is not None else partitioned_by(event)
         needed = threads_of(tiled)
         if needed is None or event.threads is None or event.callee == "cooperative_gemm":
+            return
+        threads = known_value(event.threads)
+        if threads is not None and slices_behind(event, threads, context):
             return
         payload = Holds((Condition(Rel.LE, as_expr(needed), as_expr(event.threads)),), "threads of the block")
         outcome = context.prove(

@@ -14,7 +14,7 @@ from cutecheck.model.prove.properties import Injective
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import static_layout
-from cutecheck.rules.derive.views import View, comparable, compared, rearranged, views_of
+from cutecheck.rules.derive.views import View, comparable, compared, rearranged, stored_since, views_of
 
 
 class SameBufferSameLayout(Rule):
@@ -165,7 +165,7 @@ class SameBufferSameLayout(Rule):
             outcomes = [outcome for other in others for outcome in compared(other, read, context)]
             if not outcomes or any(o.verdict is not Verdict.REFUTED for o in outcomes):
                 continue
-            if any(_exchanged(other, read) for other in others):
+            if any(_exchanged(other, read) for other in others) or stored_since(others, read, context):
                 continue
             other = others[0]
             yield self.finding(

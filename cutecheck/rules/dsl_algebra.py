@@ -35,7 +35,7 @@ class AcceptedSilently(Rule):
         cute.make_swizzle(3, 4, 3)
 
     Assumptions
-        None.
+        Blocks of scale factors, atoms with several coordinates for one element, are padded on purpose.
 
     Fix
         Pad the target to a multiple of the atom; write parameters with ``shift >= bits >= 0``.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
@@ -31,6 +31,8 @@ _EXAMPLE = """
           copy(local_partition(gA, threads, threadIdx.x), local_partition(gC, threads, threadIdx.x));
         }
         """
+
+_HOLDS = (Verdict.PROVED, Verdict.ASSUMED)
 
 
 class StrideOfWrongMode(Rule):
@@ -178,7 +180,7 @@ class StrideOfWrongMode(Rule):
         for mode, (extent, stride) in enumerate(modes):
             if mode == unit[0] or not _own(extent, stride, length) or _starts_inside(tensor, stride, stored):
                 continue
-            if not _refuted(at, stride, length, context):
+            if not _refuted(at, stride, length, context) or _fits(at, stride, length, context):
                 continue
             key = (at.kernel, at.arch, tensor.buffer or tensor.name, str(whole))
             if key in said:
@@ -227,9 +229,22 @@ def _dyn(variable: Var) -> Int:
 def _refuted(at: Event | Call, stride: Int, length: Int, context: Context) -> bool:
     """By no hypothesis the two are equal."""
     same = Condition(Rel.EQ, as_expr(stride), as_expr(length))
+    return _verdict(at, same, "stride and extent are one number", context) is Verdict.REFUTED
+
+
+def _fits(at: Event | Call, stride: Int, length: Int, context: Context) -> bool:
+    """The program asks that rows be no longer than they are apart: the first columns of a square matrix."""
+    shorter = Condition(Rel.LE, as_expr(length), as_expr(stride))
+    asked = [c for g in at.guards for c in g.holds if c.rel in (Rel.LE, Rel.LT)]
+    return bool(asked) and _verdict(at, shorter, "rows fit between one another", context, asked) in _HOLDS
+
+
+def _verdict(
+    at: Event | Call, condition: Condition, what: str, context: Context, asked: Sequence[Condition] = ()
+) -> Verdict:
     of = (at.event_id,) if isinstance(at, Event) else ()
     outcome = context.prove(
-        make_obligation(Holds((same,), "stride and extent are one number"), of, arch=at.arch, span=at.span,
-                        hypotheses=[h.condition for h in at.hypotheses])
+        make_obligation(Holds((condition,), what), of, arch=at.arch, span=at.span,
+                        hypotheses=[*(h.condition for h in at.hypotheses), *asked])
     )  # fmt: skip
-    return outcome.verdict is Verdict.REFUTED
+    return outcome.verdict

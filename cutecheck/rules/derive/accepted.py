@@ -64,7 +64,7 @@ def of_tiled_copy(copy: TiledCopy) -> Accepted | None:
 
 
 def _grown_tile(call: Call) -> Accepted | None:
-    if not isinstance(call.result, (Layout, ComposedLayout)):
+    if not isinstance(call.result, (Layout, ComposedLayout)) or _repeats(call.arguments[0]):
         return None
     asked = 1
     for extent in leaves(call.arguments[1]):
@@ -77,6 +77,13 @@ def _grown_tile(call: Call) -> Accepted | None:
         return None
     text = f"tile_to_shape gives {has} elements for {asked}: the target is no multiple of the atom, it grows"
     return Accepted(text, "make each extent a multiple of the atom's", "tile-divisibility")
+
+
+def _repeats(atom: object) -> bool:
+    """An atom with several coordinates for one element, as of scale factors: each of these counts for so many values,
+    and their blocks are padded on purpose."""
+    pairs = zip(leaves(atom.shape), leaves(atom.stride), strict=False) if isinstance(atom, Layout) else ()
+    return any(known_value(stride) == 0 and known_value(extent) != 1 for extent, stride in pairs)
 
 
 def _no_swizzle(wanted: tuple[Any, ...], made: Swizzle) -> Accepted | None:

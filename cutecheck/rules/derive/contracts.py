@@ -9,8 +9,9 @@ from math import lcm
 
 from cutecheck.facts import Hypothesis
 from cutecheck.model import expr as ex
-from cutecheck.model.expr import Expr, Op, Var
+from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym
+from cutecheck.model.layout import IntTuple
 from cutecheck.model.prove import EngineRun, Obligation, Outcome, Verdict, contracts
 from cutecheck.model.prove.canonical import canonical, renamed, restated
 from cutecheck.model.prove.contracts import contract_of, in_source
@@ -141,6 +142,9 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
         return outcome.runs if outcome.verdict in _HOLDS else None
 
     under_all = asked(needed)
+    if under_all.verdict is Verdict.REFUTED and (even := _whole_quotients(obligation, divisor)) is not None:
+        under_all = context.prover(replace(even, hypotheses=(*given, *needed)))
+        return ((), under_all.runs) if under_all.verdict in _HOLDS else None
     if under_all.verdict not in _HOLDS:
         return ((), under_all.runs) if under_all.verdict is Verdict.UNKNOWN else None
     best = under_all.runs
@@ -158,6 +162,34 @@ def _contract(obligation: Obligation, variables: list[Var], divisor: int, contex
     if fewer != needed and fewer and (answer := runs(fewer)) is not None:
         needed, best = fewer, answer
     return tuple(sorted(needed, key=str)), best
+
+
+def _whole_quotients(obligation: Obligation, divisor: int) -> Obligation | None:
+    """The same where each quotient of two run-time numbers (``k / splits``) is a multiple; None where there is none."""
+    payload, found = obligation.objects, dict[Op, Expr]()
+
+    def whole(e: Expr) -> Expr:
+        total = ex.const(0)
+        for monomial, factor in e.terms:
+            term = ex.const(factor)
+            for atom in monomial:
+                known = ex.atom_expr(atom)
+                if isinstance(atom, Op) and atom.kind == "div" and open_variables(atom.args[1]):
+                    known = found.setdefault(atom, ex.var(f"quotient#{len(found)}~", Domain(step=divisor)))
+                term = ex.mul(term, known)
+            total = ex.add(total, term)
+        return total
+
+    def of_stride(value: IntTuple) -> IntTuple:
+        if isinstance(value, tuple):
+            return tuple(map(of_stride, value))
+        return Dyn(whole(value.expr)) if isinstance(value, Dyn) else value
+
+    if not isinstance(payload, Alignment):
+        return None
+    rest = replace(payload.rest, stride=of_stride(payload.rest.stride))
+    payload = replace(payload, offset=whole(payload.offset), rest=rest)
+    return replace(obligation, objects=payload) if found else None
 
 
 def _quotients(obligation: Obligation) -> dict[str, int]:

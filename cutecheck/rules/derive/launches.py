@@ -16,6 +16,8 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.limits import LARGEST_BLOCK
 from cutecheck.rules.derive.takers import divides
 
+_OF_THREAD = "threadIdx."
+
 
 def kernel_name(launch: Launch) -> str:
     """The kernel without its template arguments."""
@@ -160,6 +162,24 @@ def slices_taken(event: Event, threads: int, context: Context) -> int | None:
     if taken is None and target is not None and target.space == "smem" and target.buffer and divides(event, target):
         taken = _slices(_slice_indices(context).get((*key[:-1], target.buffer)), threads, want)  # others may take all
     return taken
+
+
+def slices_behind(event: Event, threads: int, context: Context) -> bool:
+    """Whether threads of a block of so many take slices of others, too: those of ``t``, of a copy made for 128 threads,
+    in ``for (t = threadIdx.x; t < 128; t += 64)``."""
+    key = (*place_of(event), str(event.tiled), "")
+    own = {as_expr(t.thread) for t in event.operands if t.thread is not None}
+    for index in own | _slice_indices(context).get(key, set()):
+        if any(not v.name.startswith(_OF_THREAD) for v in index.variables()):
+            return True
+        highest = ex.bounds(index)[1] if threads <= LARGEST_BLOCK else None
+        if {v.name for v in index.variables()} == {THREAD} and highest is not None and highest >= threads:
+            try:
+                if max(index.evaluate({THREAD: t}) for t in range(threads)) >= threads:
+                    return True
+            except (KeyError, ZeroDivisionError, ValueError):
+                continue
+    return False
 
 
 def _slices(indices: set[Expr] | None, threads: int, want: int | None) -> int | None:

@@ -15,6 +15,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
+from cutecheck.rules.derive.vectors import leaves
 
 _ASKS = re.compile(r"%|\*.*[!=]=|[!=]=.*\*")  # m % 64 == 0, tiles * 64 != m
 
@@ -50,7 +51,10 @@ def stored_whole(event: Event, context: Context) -> tuple[Event, Expr] | None:
     if event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
         return None
     launches = _launches(event, context)
-    for extent, index, tile in _open_modes(event, launches):
+    open_modes = list(_open_modes(event, launches))
+    if open_modes and _padded(event.operands[1]):
+        return None
+    for extent, index, tile in open_modes:
         if _rounds_down(launches, extent, index, tile):
             continue
         for other in context.facts.events:
@@ -62,6 +66,16 @@ def stored_whole(event: Event, context: Context) -> tuple[Event, Expr] | None:
             if alike and any(_ends(b, extent, index) for b in _bounds(other, context)):
                 return other, extent
     return None
+
+
+def _padded(target: TensorFact) -> bool:
+    """Whether its rows are whole tiles apart, though they need not be as long: memory of the program's own, with room
+    for all of the last tiles."""
+    root = target.root_layout
+    modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
+    tiles = [tile for _, _, tile in _modes(target)]
+    strides = [as_expr(stride) for _, stride in modes or () if isinstance(stride, Dyn)]
+    return any(ex.divisor(stride) % tile == 0 for stride in strides for tile in tiles)
 
 
 def _launches(event: Event, context: Context) -> list[Launch]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
+from cutecheck.facts import ELEMENT_STORED, Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model.algebra import select
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import Dyn, as_expr, known_value
 from cutecheck.model.inttuple import flatten_to_tuple
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle
 from cutecheck.model.prove import Outcome, make_obligation
@@ -59,6 +59,17 @@ def _start(tensor: TensorFact) -> int | None:
         return start // int(tensor.root_bits) if whole else start  # type: ignore[arg-type]
     except (KeyError, TypeError, ZeroDivisionError):
         return None
+
+
+def stored_since(written: Sequence[View], read: View, context: Context) -> bool:
+    """Whether threads store single elements after the copies, before what is read: these may be all that is read."""
+    last = max(v.event.order for v in written)
+    return any(
+        last < c.order < read.event.order and isinstance(c.result, Unknown) and c.result.reason == ELEMENT_STORED
+        and isinstance(t, TensorFact) and (t.buffer, c.arch) == (read.tensor.buffer, read.event.arch)
+        and isinstance(t.offset, Dyn)
+        for c in context.facts.calls for t in c.arguments[:1]
+    )  # fmt: skip
 
 
 def comparable(a: View, b: View) -> bool:

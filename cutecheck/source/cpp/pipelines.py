@@ -259,7 +259,7 @@ def _note(m: Machine, name: str, of: str, span: Span, numbers: list[tuple[str, o
 
 
 def _mark(span: Span, place: str = "") -> str:
-    at = f"@{span.line}:{span.column}"
+    at = f"@{span.place}"
     return f"{at}:{hashlib.sha256(f'{span.path}|{place}'.encode()).hexdigest()[:8]}"
 
 

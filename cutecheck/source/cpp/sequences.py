@@ -24,7 +24,7 @@ def made(m: Machine, of: Object, span: Span) -> None:
     replay = m.recorder.acts()
     if replay is None or replay.thread is None:
         return
-    of.fields[_MADE] = Str(f"barriers in sequence @{span.line}:{span.column}")
+    of.fields[_MADE] = Str(f"barriers in sequence @{span.place}")
     stage, group = get_field(m, of, "stage_", span), _member(m, of, "params_", "group_id", span)
     with replay.unheard():  # it is asked of threads that wait or arrive
         known = replay.whole(group, False) is not None

@@ -39,15 +39,15 @@ class Origin:
             at = find("\n", at + 1)
         self.starts = starts
 
-    def span(self, begin: int, end: int) -> Span:
-        """The span of characters ``begin .. end`` of the file."""
+    def span(self, begin: int, end: int, part: int = 0) -> Span:
+        """The span of characters ``begin .. end`` of the file; ``part``: of the body of a macro that is used there."""
         starts = self.starts
         line = bisect_right(starts, begin)
         if end <= (starts[line] if line < len(starts) else len(self.text) + 1):
             last = line
         else:
             last = bisect_right(starts, end)
-        return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1)
+        return Span(self.path, line, begin - starts[line - 1] + 1, last, end - starts[last - 1] + 1, part)
 
     def offsets(self, span: Span) -> tuple[int, int]:
         """Where a span of the file begins and ends."""
@@ -74,7 +74,7 @@ class Spliced(Origin):
         self._stretches = stretches
         self._starts = [stretch.start for stretch in stretches]
 
-    def span(self, begin: int, end: int) -> Span:
+    def span(self, begin: int, end: int, part: int = 0) -> Span:
         """The span in the file that has the beginning; of what ends in another, up to where that one is included."""
         first = bisect_right(self._starts, begin) - 1
         last = bisect_right(self._starts, max(begin, end - 1)) - 1
@@ -82,9 +82,9 @@ class Spliced(Origin):
         file = origin or self._own
         low = at + begin - start
         if (self._stretches[last].origin or self._own) is file:
-            return file.span(low, max(low, self._stretches[last].at + end - self._stretches[last].start))
+            return file.span(low, max(low, self._stretches[last].at + end - self._stretches[last].start), part)
         following = (s.at for s in self._stretches[first + 1 :] if (s.origin or self._own) is file and s.at > low)
-        return file.span(low, next(following, len(file.text)))
+        return file.span(low, next(following, len(file.text)), part)
 
 
 _TYPE_NAME = re.compile(r"\b(?:typename|class|struct|union|enum|using)\s+([^\W\d]\w*)")
@@ -94,7 +94,7 @@ _PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")
 class Source:
     """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
 
-    __slots__ = ("_packs", "_type_names", "aligned", "origin", "pieces", "starts", "text")
+    __slots__ = ("_packs", "_type_names", "_uses", "aligned", "origin", "pieces", "starts", "text")
 
     def __init__(
         self, origin: Origin, text: str, pieces: tuple[Piece, ...] = (), aligned: Sequence[tuple[int, int]] = ()
@@ -106,6 +106,7 @@ class Source:
         self.starts = tuple(piece.start for piece in pieces)
         self._packs: frozenset[str] | None = None
         self._type_names: frozenset[str] | None = None
+        self._uses: dict[int, int] = {}  # of pieces of macros' bodies: where in the text the expansion begins
 
     @property
     def packs(self) -> frozenset[str]:
@@ -141,4 +142,27 @@ class Source:
         high = last.origin + (end - last.start) if last.copied else last.origin_end
         if high < low:  # an argument that the macro moved in front of an earlier one
             low, high = first.origin, max(first.origin, first.origin_end)
-        return self.origin.span(low, high)
+        return self.origin.span(low, high, self._part(begin, end))
+
+    def _part(self, begin: int, end: int) -> int:
+        """Which piece of a macro's body begins there, as ``Span.part``: also one that begins with an argument.
+
+        Counted from where the expansion begins, so that a use in an argument that the body of another has twice is at
+        one place.
+        """
+        at = bisect_right(self.starts, begin) - 1
+        first = self.pieces[at]
+        body = at
+        while self.pieces[body].copied or self.pieces[body].origin == self.pieces[body].origin_end:
+            body += 1
+            if body == len(self.pieces) or self.pieces[body].start >= end:
+                return 0
+        use = self.pieces[body]
+        if not use.origin <= first.origin < use.origin_end:
+            return 0
+        if at not in self._uses:
+            start = at
+            while start and use.origin <= self.pieces[start - 1].origin < use.origin_end:
+                start -= 1
+            self._uses[at] = self.pieces[start].start
+        return begin - self._uses[at] + 1

@@ -113,7 +113,7 @@ def number(m: Machine, type_: ScalarType, value: Value, span: Span) -> Value:
 
 def _some_pointer(m: Machine, type_: PtrType, span: Span) -> Value:
     """A pointer of which host code says the type alone: what objects of headers that are not there gave, say."""
-    inner, name = pointed_to(type_.inner), f"pointer@{span.line}:{span.column}#{m.number()}"
+    inner, name = pointed_to(type_.inner), f"pointer@{span.place}#{m.number()}"
     return inner if isinstance(inner, Unknown) else Pointer(name, "unknown", inner)
 
 

@@ -310,7 +310,7 @@ def _attr(m: Machine, node: ir.Attr, env: Env) -> Value:
     if node.ident in _TYPED_DATA and node.targs and isinstance(value, (Unknown, Extern)) and m.recorder.on_host():
         said = tuple(map(plain, templates.arguments(m, node.targs, env)))
         if len(said) == 1 and is_type(said[0]):
-            shown = value.what if isinstance(value, Extern) else f"{node.ident}@{node.span.line}:{node.span.column}"
+            shown = value.what if isinstance(value, Extern) else f"{node.ident}@{node.span.place}"
             return Extern(shown, node.span, ExternType(node.ident, said))
     return plain(_with_targs(m, value, node.targs, env, node.span))
 

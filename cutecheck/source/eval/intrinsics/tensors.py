@@ -65,13 +65,11 @@ def _make_ptr(c: Call) -> Value:
         if not c.targs or isinstance(c.targs[0], Unknown):
             return c.arg(0) if isinstance(c.arg(0), Unknown) else Unknown("a pointer of unknown type", c.span)
         # the type is written, where it points is not known: no buffer is claimed
-        return Pointer(
-            f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0], Unknown("an unknown address", c.span)
-        )
+        return Pointer(f"{space}@{c.span.place}", space, c.targs[0], Unknown("an unknown address", c.span))
     if not c.args or isinstance(c.arg(0), (Scalar, Dyn, int)):
         if not c.targs:
             raise Unsupported(f"{c.name} of an integer address without a type")
-        return Pointer(f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0])
+        return Pointer(f"{space}@{c.span.place}", space, c.targs[0])
     p = _own_storage(c, c.arg(0)) if c.name == "make_rmem_ptr" else _pointer(c, c.arg(0))
     p = cast_pointer_to(p, c.targs[0]) if c.targs else p
     type_ = p.type
@@ -87,7 +85,7 @@ def _own_storage(c: Call, v: Value) -> Pointer:
     if not isinstance(v, Object) or v.pointer is not None:
         return _pointer(c, v if not isinstance(v, Object) else v.pointer)
     leak(c.m, v)  # a tensor of these registers writes the object
-    return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}", "rmem", v.cls)
+    return Pointer(f"{OBJECT}{c.span.place}", "rmem", v.cls)
 
 
 def _of_variable(c: Call, v: Address) -> Pointer:
@@ -99,14 +97,14 @@ def _of_variable(c: Call, v: Address) -> Pointer:
         raise Unsupported("this is not a pointer cutecheck follows")
     leak(c.m, v)
     names = ".".join(str(n) for where, name in v.cells for n in (*of_array(where), name))
-    return Pointer(f"{OBJECT}{c.span.line}:{c.span.column}:{names}", "rmem", typed)
+    return Pointer(f"{OBJECT}{c.span.place}:{names}", "rmem", typed)
 
 
 @function("recast_ptr", "raw_pointer_cast", "as_position_independent_swizzle_ptr")
 def _recast_ptr(c: Call) -> Value:
     first = c.arg(0)
     if c.name == "recast_ptr" and c.targs and isinstance(first, (Scalar, Dyn, int)):  # of nullptr: the type is meant
-        return Pointer(f"address@{c.span.line}:{c.span.column}", "unknown", c.targs[0])
+        return Pointer(f"address@{c.span.place}", "unknown", c.targs[0])
     p = _pointer(c, first)
     if c.name == "raw_pointer_cast" and isinstance(p.swizzle, ComposedLayout):
         p = replace(p, swizzle=None)

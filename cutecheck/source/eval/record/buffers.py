@@ -49,7 +49,7 @@ class BufferRecorder(ReadingRecorder):
         space: Space = "rmem",
     ) -> TensorVal:
         """A tensor that owns its elements: registers, or tensor memory."""
-        name = f"{space}@{span.line}:{span.column}"
+        name = f"{space}@{span.place}"
         if not span.is_python:
             name += self._called(of_results=True)
         elif dtype is not None and dtype.name in _BOOL:
@@ -75,7 +75,7 @@ class BufferRecorder(ReadingRecorder):
         return places
 
     def array(self, m: Machine, t: ArrayType, span: Span, name: str = "") -> Value:
-        name = name or f"array@{span.line}:{span.column}"
+        name = name or f"array@{span.place}"
         inner = t
         while isinstance(inner, ArrayType):
             inner = inner.inner

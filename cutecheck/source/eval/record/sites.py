@@ -66,7 +66,7 @@ class SiteRecorder(ReadingRecorder):
         old = self.sites.get(key)
         if old is not None and old.status == "resolved":
             return
-        ident = f"{span.path}:{span.line}:{span.column}:{symbol}:{self.arch}"
+        ident = f"{span.path}:{span.place}:{symbol}:{self.arch}"
         self.sites[key] = Site(
             ident, kind, symbol, span, call_span, bindings, self.arch, status, shown, reason, tuple(self.hypotheses)
         )

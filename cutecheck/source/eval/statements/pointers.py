@@ -27,4 +27,4 @@ def either_buffer(
     m.recorder.takes(pointers)  # through the one any of them may be read or written
     begins = not apart and all((p.offset, p.align) == (0, None) for p in pointers)
     where = 0 if begins else Unknown(why, span)
-    return Pointer(f"{name.strip('`')}@{span.line}:{span.column}", first.space, first.type, where, None, first.swizzle)
+    return Pointer(f"{name.strip('`')}@{span.place}", first.space, first.type, where, None, first.swizzle)

@@ -238,3 +238,28 @@ def test_a_tile_has_integers_and_layouts(tmp_path: Path, capsys: pytest.CaptureF
     file.write_text(TILE)
     document = _run("check", file, capsys)
     assert [(f["code"], f["line"]) for f in document["findings"]] == [("CUT303", 8)] and not document["errors"]
+
+
+SCALES = """
+import cutlass
+import cutlass.cute as cute
+
+@cute.jit
+def host():
+    atom = cute.make_layout(((32, 4), (16, 4)), stride=((16, 4), (STRIDE, 1)))
+    scales = cute.tile_to_shape(atom, (ROWS, 256), (1, 0))
+
+host()
+"""
+
+
+@pytest.mark.parametrize(
+    ("stride", "rows", "found"), [("0", "200", []), ("512", "200", ["CUT211"]), ("512", "256", [])]
+)
+def test_blocks_of_scale_factors_are_padded(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], stride: str, rows: str, found: list[str]
+) -> None:
+    """Sixteen values share a factor; 128 rows make a block of them, the last one too."""
+    (tmp_path / "k.py").write_text(SCALES.replace("STRIDE", stride).replace("ROWS", rows))
+    main(["check", str(tmp_path), "--output-format", "json"])
+    assert [f["code"] for f in json.loads(capsys.readouterr().out)["findings"]] == found
