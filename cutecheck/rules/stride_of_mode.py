@@ -169,7 +169,7 @@ class StrideOfWrongMode(Rule):
         found = lying_over(tensor, launches)
         said = cast("set[tuple[str, ...]]", context.memo.setdefault("modes that lie over others", set()))
         key = (at.kernel, at.arch, tensor.buffer or tensor.name, str(tensor.root_layout))
-        if found is None or key in said or not _refuted(at, *map(Dyn, found.unless), context):
+        if found is None or key in said or not _refuted(at, Dyn(found.unless[0]), Dyn(found.unless[1]), context):
             return
         said.add(key)
         apart, taken = (_FRESH.sub("", str(x)) for x in (found.axis.stride, found.taken))
