@@ -27,7 +27,8 @@ class CpAsyncNotWaited(Replayed):
         choice, as far as what they do is known: no tile is read before its group has been waited for; one that TMA
         brings, by no thread that has not waited for the barrier that says so, in the phase of this pass. ``cp.async``
         and ``ldmatrix`` in assembly of the program's own count by the bytes that each thread names. Before other
-        stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes.
+        stores to a buffer (an epilogue's), something waits for the ``cp.async`` into it that every pass makes; run pass
+        by pass, nothing is stored where another tensor's tile may still land.
 
     Why
         An asynchronous copy returns before the data is there, and ``__syncthreads()`` does not wait for it. The kernel
@@ -60,7 +61,7 @@ class CpAsyncNotWaited(Replayed):
         PTX ISA, cp.async.wait_group; cute/arch/copy_sm80.hpp (cp_async_wait)
     """
 
-    kinds = ("early", "unready")
+    kinds = ("early", "unready", "landing")
     code = "CUT213"
     name = "cp-async-not-waited"
     family = "lint"

@@ -65,7 +65,7 @@ class Replayed(Rule):
                 return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or not _is_of_program(fault, call, context)
-        if fault.kind not in ("unseen", "overwritten"):
+        if fault.kind not in ("unseen", "overwritten", "unlanded"):
             at = [e for e in at if e.span == fault.step.span]
             return any(True for event in at for _ in self.on_event(event, context))
         if any(_one_warp(e) for e in at if e.span == fault.step.span):

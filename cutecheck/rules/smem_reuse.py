@@ -58,9 +58,10 @@ class SmemReuseWithoutBarrier(Replayed):
         access. A loop that writes stages and lets other threads read them has a barrier. Run
         pass by pass, no stage is filled that was read since the last barrier, or read with no barrier since the wait
         for it (by WGMMAs where several warpgroups multiply all of what each has copied a part of: one waits for its own
-        warps alone); and TMA fills none of which another thread has not said, by a barrier that was waited for, that
-        its reads are done (of a WGMMA any thread of the warpgroup says so, once its group has been waited for), nor, at
-        once or for one phase, two tiles to the same bytes; threads
+        warps alone), or stored over while other threads' ``cp.async`` may still land there; and TMA fills none of which
+        another thread has not said, by a barrier that was waited for, that its reads are done (of a WGMMA any thread of
+        the warpgroup says so, once its group has been waited for), nor, at once or for one phase, two tiles to the same
+        bytes; threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
         that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
         UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
@@ -98,7 +99,7 @@ class SmemReuseWithoutBarrier(Replayed):
 
     kinds = (
         "unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early",
-        "loaded over", "heaped",
+        "loaded over", "heaped", "unlanded",
     )  # fmt: skip
     code = "CUT212"
     name = "smem-reuse-without-barrier"

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import cast
 
-from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.facts import Call, Event, TensorFact, Unknown
+from cutecheck.facts.core import GUARDED
 from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Var, var
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
@@ -15,6 +16,7 @@ from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import INDICES
+from cutecheck.rules.derive.lying_over import lying_over
 from cutecheck.rules.derive.map_extents import other_extent
 from cutecheck.rules.derive.named_strides import misnamed
 from cutecheck.rules.derive.tile_steps import of_another, other_step
@@ -47,7 +49,8 @@ class StrideOfWrongMode(Rule):
         another pointer (``params.v_row_stride`` of ``params.k_ptr``), or multiplied by another block index, where the
         other tensors of the kernel, two at least, go by strides that are named after them. Nor does a kernel give the
         coordinates of a TMA descriptor an extent of another of its tensors, where that which the descriptor is made of
-        has an extent of a third.
+        has an extent of a third. Nor does a mode, or the matrix of the next block, go on by a part of what the modes
+        (and the blocks) take up that lie side by side below it, nor by as much with another of their extents in it.
 
     Why
         A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
@@ -88,6 +91,7 @@ class StrideOfWrongMode(Rule):
                 yield from self._judge(event, tensor, tensor.root_layout, context, at == 1)
                 yield from self._of_tile(event, tensor, context)
                 yield from self._of_name(event, tensor, context)
+                yield from self._lying_over(event, tensor, context)
 
     def _of_map(self, event: Event, context: Context) -> Iterable[Finding]:
         """Coordinates of TMA with the extents of another tensor than its descriptor's."""
@@ -161,7 +165,33 @@ class StrideOfWrongMode(Rule):
             arch=event.arch,
         )
 
+    def _lying_over(self, at: Event | Call, tensor: TensorFact, context: Context) -> Iterable[Finding]:
+        """Modes, or matrices of blocks, that start before the elements end which lie side by side there."""
+        launches = [x for x in context.index.launches_of.get(at.kernel, []) if x.origin == "launch"]
+        found = lying_over(tensor, launches)
+        said = cast("set[tuple[str, ...]]", context.memo.setdefault("modes that lie over others", set()))
+        key = (at.kernel, at.arch, tensor.buffer or tensor.name, str(tensor.root_layout))
+        if found is None or key in said or not _refuted(at, Dyn(found.unless[0]), Dyn(found.unless[1]), context):
+            return
+        said.add(key)
+        apart, taken = (_FRESH.sub("", str(x)) for x in (found.axis.stride, found.taken))
+        below = " and ".join(a.name for a in found.below)
+        of = f"`{found.axis.name}`" if found.axis.name.startswith("blockIdx.") else found.axis.name
+        why = f": `{_FRESH.sub('', found.twice)}` stands where another extent was to be" if found.twice else ""
+        yield self.finding(
+            at.span,
+            f"`{tensor.name}` goes on by `{apart}` elements along {of}, but {below} take up `{taken}`{why}: unless the "
+            "two are equal, elements lie over each other, or have gaps",
+            label=f"`{apart}` along {of}, `{taken}` below",
+            help=f"go on by `{taken}`",
+            related=[Related(tensor.span, f"part of {_FRESH.sub('', str(tensor.root_layout))}")],
+            enclosing=at.enclosing,
+            arch=at.arch,
+        )
+
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        if isinstance(call.result, Unknown) and call.result.reason == GUARDED:
+            yield from self._lying_over(call, cast("TensorFact", call.arguments[0]), context)
         given = call.arguments if call.function.startswith("make_tma") and not call.unevaluated else ()
         for tensor in given:
             if isinstance(tensor, TensorFact):

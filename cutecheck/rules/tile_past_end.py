@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from cutecheck.facts import Event, TensorFact
+from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr, known_value
@@ -17,6 +17,7 @@ from cutecheck.rules.derive.always_true import unasked
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.before_start import before_start
 from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
+from cutecheck.rules.derive.guarded_stores import stored_element
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.overhang import overhang
 from cutecheck.rules.derive.rounding import stored_whole
@@ -39,8 +40,9 @@ class TilePastEnd(Replayed):
         same rows, nor the same tile of a matrix with the same extents, or tiled in the same way with extents of its
         own. Of a matrix that is moved back by what its extent lacks to whole tiles, so that the short one is the first,
         no copy takes what lies before the start. Of a mode that block indices walk, and of which one copy takes what
-        lies before its end, no other copy of the kernel stores whole tiles. No copy without predicates takes all of a
-        tile that is larger than the tensor. Predicates that are all ``true`` are none; and where there are such, no
+        lies before its end, no other copy of the kernel, or store of elements, stores whole tiles; nor the first tile
+        of a mode that another copies the first tile of so. No copy without predicates takes all of a tile that is
+        larger than the tensor. Predicates that are all ``true`` are none; and where there are such, no
         other tensor's copy asks for coordinates that the same block index walks in tiles of the same size, nor for
         those of a mode with one tile of the same size.
 
@@ -165,19 +167,11 @@ class TilePastEnd(Replayed):
                 enclosing=event.enclosing, arch=event.arch,
             )  # fmt: skip
             return
-        if not all(map(same_in_all_blocks, inner(event.guards))):
-            return
         whole = stored_whole(event, context) if event.kernel else None
         if whole is not None:
-            other, limit = whole
-            yield self.finding(
-                event.span,
-                f"`{event.operands[1].name}` is stored as far as its tile goes, and at line {other.span.line} the same "
-                f"rows or columns are copied only as far as {limit}: the last tile is stored past the end",
-                label="no condition", help=f"store under the condition that the coordinate is below {limit}",
-                related=[Related(other.span, f"only below {limit} here")],
-                enclosing=event.enclosing, arch=event.arch,
-            )  # fmt: skip
+            yield self._stored_whole(event, *whole)
+            return
+        if not all(map(same_in_all_blocks, inner(event.guards))):
             return
         for tensor in event.operands[:2]:
             lost = self._no_such_block(event, tensor, context)
@@ -209,6 +203,23 @@ class TilePastEnd(Replayed):
                         arch=event.arch,
                     )
                     return
+
+    def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
+        event = stored_element(call, context)
+        whole = None if event is None or not event.kernel else stored_whole(event, context)
+        if event is not None and whole is not None:
+            yield self._stored_whole(event, *whole)
+
+    def _stored_whole(self, event: Event, other: Event, limit: Expr) -> Finding:
+        return self.finding(
+            event.span,
+            f"`{event.operands[1].name}` is stored as far as its tile goes, and at line {other.span.line} the same "
+            f"rows or columns are copied only as far as {limit}: the last tile is stored past the end",
+            label="no condition", help=f"store under the condition that the coordinate is below {limit}",
+            related=[Related(other.span, f"only below {limit} here")],
+            enclosing=event.enclosing, arch=event.arch,
+        )  # fmt: skip
 
     def _no_such_block(self, event: Event, tensor: TensorFact, context: Context) -> Finding | None:
         """The grid has more blocks along an index than the mode that it walks has tiles."""

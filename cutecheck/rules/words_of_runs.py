@@ -10,6 +10,16 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "wait for the tile's group before the barrier (cp_async_wait<N> with a smaller N)",
         "copied asynchronously here",
     ),
+    "landing": (
+        "`{name}` is stored where a cp.async may still bring another tensor's tile {tile}, which nothing has waited "
+        "for: what lands last stays", "run pass by pass, the copy is still under way here",
+        "wait for all groups before the barrier (cp_async_wait<0>)", "copied asynchronously here",
+    ),
+    "unlanded": (
+        "`{name}` is stored where other threads' cp.async may still bring another tensor's tile {tile}: no barrier "
+        "comes after their wait for it", "no barrier since the wait", "put __syncthreads() after the wait",
+        "copied asynchronously here",
+    ),
     "unseen": (
         "`{name}` reads what other threads have copied to shared memory, and no barrier comes after their wait for it: "
         "what a thread has waited for the others need not see", "no barrier since the wait",

@@ -67,6 +67,8 @@ Kind = Literal[
     "loaded over",
     "unmultiplied",
     "wrapped",
+    "landing",
+    "unlanded",
 ]
 
 

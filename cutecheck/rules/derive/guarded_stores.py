@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from cutecheck.facts import Call, Event, Guard, Loop, TensorFact, Unknown
-from cutecheck.facts.core import GUARDED
+from cutecheck.facts.core import GUARDED, STORED
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.elements import block_of
@@ -19,6 +19,18 @@ def guarded_store(call: Call, context: Context) -> Event | None:
     if not isinstance(call.result, Unknown) or call.result.reason != GUARDED:
         return None
     tensor = cast("TensorFact", call.arguments[0])
+    return _as_copy(call, tensor, context)
+
+
+def stored_element(call: Call, context: Context) -> Event | None:
+    """So of a store under no condition on its coordinates, as far as conditions say what they compare."""
+    if not isinstance(call.result, Unknown) or call.result.reason != STORED:
+        return None
+    tensor = cast("TensorFact", call.arguments[0])
+    return None if _by_open_loops(tensor, call.loops) else _as_copy(call, tensor, context)
+
+
+def _as_copy(call: Call, tensor: TensorFact, context: Context) -> Event:
     guards = (*call.guards, Guard("", call.span)) if _by_open_loops(tensor, call.loops) else call.guards
     return Event(
         f"element:{call.span}:{call.enclosing}:{call.arch}", "copy", "=", call.span, None, None, (tensor, tensor), None,
@@ -37,4 +49,4 @@ def _by_open_loops(tensor: TensorFact, loops: tuple[Loop, ...]) -> bool:
     return False
 
 
-__all__ = ["guarded_store"]
+__all__ = ["guarded_store", "stored_element"]

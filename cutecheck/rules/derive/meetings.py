@@ -14,7 +14,7 @@ def all_come(use: Use) -> bool:
     """A copy that all threads of a block make, of whom it is known how many there are."""
     if use.event.threads is None or known_value(use.event.threads) is None or not of_threads(use):
         return False
-    return all(same_in_all_blocks(g) or of_limits(g) for g in inner(use.event.guards))
+    return all(g.alike or same_in_all_blocks(g) or of_limits(g) for g in inner(use.event.guards))
 
 
 def meet_across_warps(earlier: Use, use: Use) -> bool:

@@ -38,6 +38,7 @@ from cutecheck.rules.derive.fills import (
 )
 from cutecheck.rules.derive.groups import COMMITS, name_of
 from cutecheck.rules.derive.k_slices import Slices
+from cutecheck.rules.derive.landing import landing
 from cutecheck.rules.derive.left_out import before_the_start, missed, past_the_ends, unwritten
 from cutecheck.rules.derive.loaded_over import loaded_over
 from cutecheck.rules.derive.outside import outside
@@ -246,6 +247,9 @@ class _Run:
 
     def _written(self, step: Step, source: Place, target: Place, at: int, what: Held | tuple[str, int] | None) -> None:
         key = key_of(target)
+        under_way = landing(step, target, self.now.values(), self._arrived, self._visible) if self.trusts else None
+        if under_way is not None:
+            self._note(under_way)
         fill = self.now.get(key)
         if fill is None or fill.read is not None or target.offset in fill.parts:
             if self.begins.setdefault((key, target.view), target.offset) != target.offset:

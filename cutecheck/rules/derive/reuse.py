@@ -14,6 +14,7 @@ from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.uses import Order, Use, by_others, elements, exclusive, memory, order, uniform
 from cutecheck.rules.derive.waits import fills
 
+_ITERATION = "iteration#"  # the pass of a loop that begins at the thread's index
 _PASSES = 256  # of the loops around an access, which are tried one by one
 
 
@@ -34,7 +35,11 @@ def overtakes(use: Use, context: Context, among: Order | None = None) -> Use | N
             return earlier
         if not (earlier.written or use.written) or exclusive(earlier.event, use.event):
             continue
-        if earlier.last <= use.first or use.last <= earlier.first or _apart(earlier, use):
+        if earlier.last <= use.first or use.last <= earlier.first:
+            continue
+        if earlier.written and not use.written and _by_hand(earlier, use):
+            return earlier
+        if _apart(earlier, use):
             continue
         if use.written and not earlier.written:
             if earlier.root != use.root or earlier.tensor.dtype != use.tensor.dtype or _stores_results(use):
@@ -72,9 +77,32 @@ def _stored_elsewhere(read: Use, reached: Order) -> Use | None:
             continue
         if earlier.last <= read.first or read.last <= earlier.first or exclusive(earlier.event, read.event):
             continue
-        if not _apart(earlier, read) and by_others(earlier, read):
+        if _by_hand(earlier, read) or (not _apart(earlier, read) and by_others(earlier, read)):
             return earlier
     return None
+
+
+def _by_hand(earlier: Use, use: Use) -> bool:
+    """Warps read what threads have stored at elements of their own choice, in the first passes of the loops around each
+    alone: those that decide no stage."""
+    if earlier.tensor.source is not None or use.tensor.provenance != "partition" or fills(earlier):
+        return False
+    common = set(earlier.event.loops) & set(use.event.loops)
+    if not _begins_first(earlier, common) or not _begins_first(use, common):
+        return False
+    return all_come(earlier) and all_come(use) and meet_across_warps(earlier, use)
+
+
+def _begins_first(use: Use, common: set[Loop]) -> bool:
+    """All indices in its place are of loops around it alone, whose first pass has the value 0 and all threads."""
+    own = [x for x in use.event.loops if x not in common]
+    trips = [x.trips for x in own]
+    for v in uniform(use).variables():
+        lo, hi = v.domain.bounds()
+        counted = hi is not None and hi + 1 in trips
+        if lo != 0 or not (counted or (v.name.startswith(_ITERATION) and any(x.whole for x in own))):
+            return False
+    return True
 
 
 def _overwritten(earlier: Use, use: Use, context: Context) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from cutecheck.facts import Event, Launch, TensorFact
 from cutecheck.facts.core import Bound
@@ -13,10 +14,12 @@ from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.derive.vectors import leaves
 
+_TWO = 2  # operands of a copy
 _ASKS = re.compile(r"%|\*.*[!=]=|[!=]=.*\*")  # m % 64 == 0, tiles * 64 != m
 
 
@@ -40,30 +43,46 @@ def rounded_down(event: Event, context: Context) -> RoundedDown | None:
     for _, index, tile in _open_modes(event, launches):
         for bound in _bounds(event, context):
             extent = _limit(bound, index)  # the mode's own, or that of another tensor with as many tiles
-            ends = _ends(bound, extent, index) and ex.divisor(extent) % tile and not _asked(event, launches, extent)
+            ends = (
+                _ends(bound, extent, index) and ex.divisor(extent) % tile and not _asked(event, launches, extent, tile)
+            )
             if ends and not _left_to_others(event, extent, context) and _rounds_down(launches, extent, index, tile):
                 return RoundedDown(launches[0], event.operands[1], index, extent, tile)
     return None
 
 
 def stored_whole(event: Event, context: Context) -> tuple[Event, Expr] | None:
-    """Another copy that goes as far as a mode does, which ``event`` stores a whole last tile of; and the extent."""
-    if event.predicated or not all(map(same_in_all_blocks, inner(event.guards))):
+    """Another copy that goes as far as a mode does, which ``event`` stores a whole last tile of; and the extent.
+
+    Under no condition but those that all threads of a block answer alike, and that the other is under, too.
+    """
+    if event.predicated or event.kind != "copy" or len(event.operands) < _TWO or event.operands[1].space != "gmem":
         return None
     launches = _launches(event, context)
-    open_modes = list(_open_modes(event, launches))
-    if open_modes and _padded(event.operands[1]):
+    open_ = [x for x in _open_modes(event, launches) if not _rounds_down(launches, *x)]
+    fixed = [x for x in _fixed_modes(event.operands[1]) if not _asked(event, launches, *x)]
+    if (open_ or fixed) and _padded(event.operands[1]):
         return None
-    for extent, index, tile in open_modes:
-        if _rounds_down(launches, extent, index, tile):
+    around = [g for g in inner(event.guards) if not same_in_all_blocks(g)]
+    if any(g.bounds or not g.alike for g in around):
+        return None
+    own = {(g.span, g.negated) for g in around}
+    for other in context.facts.events if open_ or fixed else ():
+        if (other.kernel, other.arch, other.kind) != (event.kernel, event.arch, "copy") or other is event:
             continue
-        for other in context.facts.events:
-            if (other.kernel, other.arch, other.kind) != (event.kernel, event.arch, "copy") or other is event:
-                continue
-            if any(loop.trips is None and loop not in other.loops for loop in event.loops):
-                continue  # it may end where the mode does
-            alike = any((extent, index, tile) in _modes(t) for t in other.operands[:2] if t.space == "gmem")
-            if alike and any(_ends(b, extent, index) for b in _bounds(other, context)):
+        if not own <= {(g.span, g.negated) for g in inner(other.guards)}:
+            continue
+        if any(loop.trips is None and loop not in other.loops for loop in event.loops):
+            continue  # it may end where the mode does
+        tensors = [t for t in other.operands[:2] if t.space == "gmem"]
+        bounds = list(_bounds(other, context))
+        for extent, index, tile in open_:
+            alike = any((extent, index, tile) in _modes(t) for t in tensors)
+            if alike and any(_ends(b, extent, index) for b in bounds):
+                return other, extent
+        for extent, tile in fixed:
+            alike = any((extent, tile) in _fixed_modes(t) for t in tensors)
+            if alike and any(as_expr(b.limit) == extent and not _of_blocks(b) for b in bounds):
                 return other, extent
     return None
 
@@ -73,9 +92,39 @@ def _padded(target: TensorFact) -> bool:
     for all of the last tiles."""
     root = target.root_layout
     modes = leaves(root.shape, root.stride) if isinstance(root, Layout) else None
-    tiles = [tile for _, _, tile in _modes(target)]
+    tiles = [*(tile for _, _, tile in _modes(target)), *(tile for _, tile in _fixed_modes(target))]
     strides = [as_expr(stride) for _, stride in modes or () if isinstance(stride, Dyn)]
     return any(ex.divisor(stride) % tile == 0 for stride in strides for tile in tiles)
+
+
+def _of_blocks(bound: Bound) -> bool:
+    return any(v.name.startswith("blockIdx.") for v in as_expr(bound.value).variables())
+
+
+def _fixed_modes(tensor: TensorFact) -> list[tuple[Expr, int]]:
+    """Modes of a run-time extent of which all blocks have the first tile: the extent, and the tile's."""
+    part = guarded(tensor)
+    walked = walks(from_its_start(tensor)) if part is not None and part.kept is None else None
+    if part is None or walked is None:
+        return []
+    return [
+        (extent.expr, tile)
+        for extent, tile, walk in zip(part.extents, part.tile, walked, strict=False)
+        if isinstance(extent, Dyn) and isinstance(tile, int) and tile > 1 and walk == {}
+        if ex.divisor(extent.expr) % tile
+    ]
+
+
+def from_its_start(tensor: TensorFact) -> TensorFact:
+    """With offsets from the first element of the whole tensor."""
+    start, bits = tensor.root_start_bits, tensor.root_bits
+    if start is None or not bits or not isinstance(tensor.offset, (int, Dyn)):
+        return tensor
+    whole = as_expr(start)
+    if any(factor % int(bits) for _, factor in whole.terms):
+        return tensor
+    begins = Expr(tuple((factors, factor // int(bits)) for factors, factor in whole.terms))
+    return replace(tensor, offset=Dyn(ex.sub(as_expr(tensor.offset), begins)))
 
 
 def _launches(event: Event, context: Context) -> list[Launch]:
@@ -86,7 +135,7 @@ def _open_modes(event: Event, launches: list[Launch]) -> Iterator[tuple[Expr, st
     """The modes of what is stored to global memory of which nothing says that they are a multiple of the tile."""
     if event.kind == "copy" and len(event.operands) > 1 and event.operands[1].space == "gmem" and launches:
         for extent, index, tile in _modes(event.operands[1]):
-            if not _asked(event, launches, extent):
+            if not _asked(event, launches, extent, tile):
                 yield extent, index, tile
 
 
@@ -95,7 +144,7 @@ def _modes(tensor: TensorFact) -> list[tuple[Expr, str, int]]:
     root = tensor.root_layout
     if not isinstance(root, Layout) or not isinstance(root.shape, tuple):
         return []
-    found = zip(root.shape, map(alone, walks(tensor) or ()), strict=False)
+    found = zip(root.shape, map(alone, walks(from_its_start(tensor)) or ()), strict=False)
     return [(e.expr, *by) for e, by in found if by is not None and isinstance(e, Dyn) and ex.divisor(e.expr) % by[1]]
 
 
@@ -148,10 +197,16 @@ def _left_to_others(event: Event, extent: Expr, context: Context) -> bool:
     return any(re.search(rf"(?<!\w){re.escape(name.partition('#')[0])}(?!\w)", t) for t in texts for name in names)
 
 
-def _asked(event: Event, launches: list[Launch], extent: Expr) -> bool:
-    """The host asks whether the extent is a multiple, or the source says that it is."""
+def _asked(event: Event, launches: list[Launch], extent: Expr, tile: int) -> bool:
+    """The host asks whether the extent is a multiple, or the source says that it is; not of a part of the tile."""
     names = {v.name for v in extent.variables()}
     conditions = [h.condition for h in event.hypotheses]
     asked = [g for x in launches for g in x.guards] + [g for g in event.guards if g.host]
     texts = [*(g.text for g in asked if _ASKS.search(g.text)), *(str(c) for c in conditions if "%" in str(c))]
-    return any(name in text for name in names for text in texts)
+    return any(name in text and not _of_a_part(name, text, tile) for name in names for text in texts)
+
+
+def _of_a_part(name: str, text: str, tile: int) -> bool:
+    """All that it asks of the number are multiples of which the tile has several: ``n % 8 == 0``, of 128."""
+    of = re.findall(rf"(?<![\w.]){re.escape(name)}\s*%\s*(\d+)\b", text)
+    return len(of) == text.count(name) and all(tile % int(n) == 0 and int(n) < tile for n in of)

@@ -65,7 +65,7 @@ def _known(use: Use) -> list[set[int]] | None:
     threads = None if use.event.threads is None else known_value(use.event.threads)
     if threads is None or not of_threads(use):
         return None
-    if not all(same_in_all_blocks(g) or of_limits(g) for g in inner(use.event.guards)):
+    if not all(g.alike or same_in_all_blocks(g) or of_limits(g) for g in inner(use.event.guards)):
         return None
     found = places(use)
     return found if found is not None and len(found) == threads else None

@@ -18,6 +18,7 @@ from cutecheck.facts.core import (
     GUARDED,
     MULTICAST,
     REMOTE,
+    STORED,
 )
 from cutecheck.facts.core import Call as CallFact
 from cutecheck.model.dtype import dtype
@@ -142,17 +143,18 @@ class InstructionRecorder(LaunchRecorder):
             if key not in self.calls:
                 self._of_elements(key, FILLED, span, (self.tensor_fact(t, span),), "filled")
 
-    def compares_coordinates(self) -> bool:
-        """Whether a condition around compares coordinates, outside of all runs."""
-        return any(g.bounds for g in self._guards) and self.acts() is None and self.in_kernel() and not self._events_off
+    def follows_stores(self) -> bool:
+        """Whether elements of global memory that are stored leave facts: in kernels, outside of all runs."""
+        return self.acts() is None and self.in_kernel() and not self._events_off
 
-    def guarded_element(self, t: TensorVal, span: Span) -> None:
-        """An element of global memory is stored under such a condition; the first time counts."""
+    def stored_element(self, t: TensorVal, span: Span) -> None:
+        """An element of global memory is stored, maybe under a condition on coordinates; the first time counts."""
         if self.frame is None:
             return
         key = (span, "guarded", self.frame.symbol, self.frame.kernel, self.frame.bindings)
         if key not in self.calls:
-            self._of_elements(key, GUARDED, span, (self.tensor_fact(t, span),), "element.global")
+            what = GUARDED if any(g.bounds for g in self._guards) else STORED
+            self._of_elements(key, what, span, (self.tensor_fact(t, span),), "element.global")
             self.calls[key] = replace(self.calls[key], hypotheses=tuple(self.hypotheses))
 
     def _of_elements(

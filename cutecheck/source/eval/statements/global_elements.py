@@ -1,4 +1,4 @@
-"""Single elements of global memory that threads store under comparisons of coordinates: an epilogue's predicates."""
+"""Single elements of global memory that threads store: an epilogue's, under comparisons of coordinates or not."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from cutecheck.source.eval.values import Pointer, TensorVal
 
 
 def stores(m: Machine, target: ir.Expr, env: Env) -> None:
-    """What a statement assigns to, where a condition around it compares coordinates of an identity tensor."""
-    if isinstance(target, (ir.Call, ir.Index)) and m.recorder.compares_coordinates():
+    """What a statement assigns to, an element of a tensor of global memory."""
+    if isinstance(target, (ir.Call, ir.Index)) and m.recorder.follows_stores():
         found = _located(m, target, env)
         if found is not None:
-            m.recorder.guarded_element(found, target.span)
+            m.recorder.stored_element(found, target.span)
 
 
 def _located(m: Machine, target: ir.Call | ir.Index, env: Env) -> TensorVal | None:
