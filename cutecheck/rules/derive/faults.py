@@ -67,6 +67,7 @@ Kind = Literal[
     "loaded over",
     "unmultiplied",
     "wrapped",
+    "displaced",
 ]
 
 

@@ -64,9 +64,10 @@ def _make_ptr(c: Call) -> Value:
     if c.args and isinstance(c.arg(0), (Unknown, Extern)):
         if not c.targs or isinstance(c.targs[0], Unknown):
             return c.arg(0) if isinstance(c.arg(0), Unknown) else Unknown("a pointer of unknown type", c.span)
-        # the type is written, where it points is not known: no buffer is claimed
+        # the type is written, where it points is not known: no buffer is claimed, nor that a tensor owns its registers
+        named = OBJECT if space == "rmem" else f"{space}@"
         return Pointer(
-            f"{space}@{c.span.line}:{c.span.column}", space, c.targs[0], Unknown("an unknown address", c.span)
+            f"{named}{c.span.line}:{c.span.column}", space, c.targs[0], Unknown("an unknown address", c.span)
         )
     if not c.args or isinstance(c.arg(0), (Scalar, Dyn, int)):
         if not c.targs:
