@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import as_expr, known_value
-from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
 from cutecheck.rules.derive.divided import divided, of_pairs
@@ -37,13 +37,14 @@ from cutecheck.rules.derive.tile_walks import (
 from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.walked import named, walked
 from cutecheck.rules.examples import PRODUCT
+from cutecheck.rules.replayed import Replayed
 
 _FRESH = re.compile(r"#\d+")
 _LONG = 120  # of an expression in a message
 _GRID = "m / 128, n / 128"
 
 
-class TileOfAnotherBlock(Rule):
+class TileOfAnotherBlock(Replayed):
     """A block stores its product to the tile of another block.
 
     What it checks
@@ -63,7 +64,9 @@ class TileOfAnotherBlock(Rule):
         those for the mode that this index alone walks are along another axis, or nowhere;
         where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
-        is the same of all of them, and no block index divided by the extent of its own mode.
+        is the same of all of them, and no block index divided by the extent of its own mode. Of kernels that are run by
+        role: along a mode that an operand has as well, by its extent's name, each tile that TMA stores lies where a
+        tile of the operand was loaded, whatever computes the coordinates.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -89,6 +92,7 @@ class TileOfAnotherBlock(Rule):
         examples/cute/tutorial/sgemm_1.cu
     """
 
+    kinds = ("displaced",)
     code = "CUT219"
     name = "tile-of-wrong-block"
     family = "lint"
@@ -104,6 +108,7 @@ class TileOfAnotherBlock(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        yield from super().on_call(call, context)
         for launch, axis in unasked_blocks(call, context):
             many = _FRESH.sub("", str(launch.grid["xyz".index(axis)]))
             yield self.finding(

@@ -82,7 +82,7 @@ class TmaBox(Rejected):
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
         found, smem = tensor_map_of(event.tiled), _smem_swizzle(event)
-        if found is None or smem is None or not found.swizzle.bits or found.swizzle.bits == smem[1].bits:
+        if found is None or smem is None or found.swizzle.bits == smem[1].bits:
             return
         tensor, swizzle = smem
         yield self.finding(

@@ -110,9 +110,9 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "let the loop go through all tiles, from 0 to the extent of the mode", "",
     ),
     "unwalked": (
-        "the loads to the buffer of `{name}` are as many as its tensor has tiles along a mode that another tensor has, "
-        "too, and this tile was loaded before: when the kernel is run pass by pass, others never are, and what is "
-        "computed lacks them", "loaded before, and others never are", "take the next tile in each pass", "",
+        "the loads to the buffer of `{name}` are as many as its tensor has tiles along a mode, and this tile was "
+        "loaded before: when the kernel is run pass by pass, others never are, and what is computed lacks them",
+        "loaded before, and others never are", "take the next tile in each pass", "",
     ),
     "ahead": (
         "`{name}` is tile {past[0]} along a mode with the tiles 0 .. {last}: in each pass it is another tile than the "
@@ -133,6 +133,12 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "`{name}` is a tile that was loaded before, while those that the same barriers are told of go on: in one sum "
         "each tile of A meets one of B", "run pass by pass, the first tiles again",
         "count the tiles of both operands by the same number (not by the stage, which starts again)", "",
+    ),
+    "displaced": (
+        "a tile is stored to `{name}` that starts at {past[0]} of {past[1]} along one of its modes, and along that "
+        "mode no operand is loaded there when the kernel is run: it is the tile of other coordinates",
+        "at {past[0]}, where no operand was loaded",
+        "take all three tiles by one (m, n): the rows of A and of C by m, those of B and the columns of C by n", "",
     ),
     "unmultiplied": (
         "the products take slices of `{name}`, and of the other operand, along K, of the coordinates 0 .. {last}, and "

@@ -74,15 +74,15 @@ class StageNeverChanges(Replayed):
         Where the same numbers decide how many tiles an operand has and how many passes a loop, none is left out, and
         none is loaded that nothing multiplies. Where
         the run is one of each role: TMA does not load some tiles of a mode twice and others never, in as many steps as
-        the mode has tiles, which another tensor has as well, nor tiles that are ahead of the other operand's up to one
-        that does not exist; where a mode's extent alone decides what is loaded, it
-        leaves out neither the first nor the last tile along it, and no other mode's extent, along which nothing goes,
-        decides how many tiles are loaded; and WGMMAs between two waits, or UMMAs before a commit, do
-        not multiply one slice of an operand with several of the other in one sum; nor do products of fragments that are
-        read from shared memory, of which no slice of a tile is copied to two slices, and another to none; nor is each
-        slice of A multiplied with one of B that lies before or behind its own, as far in all tiles; some product takes
-        each slice along K that both operands have; and of two loads that tell the same barriers none starts again at
-        its first tiles while the other goes on.
+        the mode has tiles, which another tensor has as well or the mode's extent alone decides, nor tiles that are
+        ahead of the other operand's up to one that does not exist; where a mode's extent alone decides what is loaded,
+        it leaves out neither the first nor the last tile along it, and no other mode's extent, along which nothing
+        goes, decides how many tiles are loaded; and WGMMAs between two waits, or UMMAs before a commit, do not multiply
+        one slice of an operand with several of the other in one sum; nor do products of fragments that are read from
+        shared memory, of which no slice of a tile is copied to two slices, and another to none; nor is each slice of A
+        multiplied with one of B that lies before or behind its own, as far in all tiles; some product takes each slice
+        along K that both operands have; and of two loads that tell the same barriers none starts again at its first
+        tiles while the other goes on.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index

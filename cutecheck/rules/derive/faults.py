@@ -69,6 +69,7 @@ Kind = Literal[
     "wrapped",
     "landing",
     "unlanded",
+    "displaced",
 ]
 
 

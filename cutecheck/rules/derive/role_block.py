@@ -48,7 +48,8 @@ class Block:
         stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for t in threads for s in t.steps if s.places)
         self.workers = [Worker(t, stored) for t in threads]
         for i, t in enumerate(threads):
-            self.memory.follows(i, t.steps, self.workers[i].counts_groups)
+            python = any(s.span.is_python for s in t.steps)
+            self.memory.follows(i, t.steps, self.workers[i].counts_groups, python or (self.sure and self.counted))
         self.gates: dict[Barrier, Gate] = defaultdict(Gate)
         self.comers: dict[Barrier, set[int]] = defaultdict(set)  # who arrives at a barrier at all
         self.tellers: set[int] = set()  # who arrives at some barrier

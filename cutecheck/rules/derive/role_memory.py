@@ -116,11 +116,14 @@ class Memory:
             return None
         return Clash(wrong, wrong.how == "drain" and not again and clock.get(wrong.thread, 0) < wrong.since)
 
-    def follows(self, me: int, steps: tuple[Step, ...], waits: bool) -> None:
-        """What this thread starts is done when it has waited for it: of others that is not seen."""
+    def follows(self, me: int, steps: tuple[Step, ...], waits: bool, seen: bool) -> None:
+        """What this thread starts is done when it has waited for it: of others that is not seen.
+
+        ``seen``: all that may wait is a step, so a thread that has copies under way and no wait never waits.
+        """
         made = [s for s in steps if s.kind == "copy" and len(s.places) > 1 and s.places[1].space == "smem"]
-        if any(s.function in _WAITS for s in steps) or any(s.asynchronous and s.span.is_python for s in made):
-            self.copies[me] = Stores()  # of the Python DSL, all that may wait is a step: one that never does so as well
+        if any(s.function in _WAITS for s in steps) or (seen and any(s.asynchronous for s in made)):
+            self.copies[me] = Stores()
         self.writes[me] = defaultdict(list)
         for s in made:
             self.writes[me][s.span].append(s.places[1])

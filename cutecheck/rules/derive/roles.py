@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.derive.arrivals import made_twice, starved, uninitialised
+from cutecheck.rules.derive.displaced import displaced
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.gates import learn, made_again
 from cutecheck.rules.derive.role_block import Block
@@ -66,7 +67,8 @@ class _Run(Block):
                         counted = self.sure and self.counted and not self._others_come()
                         own = [load for load in self.loads if load[0][0] not in self.open]
                         late = under_way(own, self.workers) if counted else None
-                        self.faults += [f for f in (not_walked(threads), not_counted(threads), late) if f is not None]
+                        found = not_walked(threads), not_counted(threads), displaced(threads), late
+                        self.faults += [f for f in found if f is not None]
                 self._never_opens()
                 return self.faults
 

@@ -50,7 +50,8 @@ def not_walked(threads: tuple[Thread, ...]) -> Fault | None:
             others = [x for k, x in known.items() if k != key and len(x.steps) == len(mine.steps)]
             for mode in _modes(mine):
                 first = mine.walks[0][mode]
-                if any(_goes_along(first, x) or _goes_on(mine, mode, x) for x in others):
+                alone = thread.decided == (first.extent,)  # as many passes as this mode has tiles
+                if alone or any(_goes_along(first, x) or _goes_on(mine, mode, x) for x in others):
                     again = _again(mine)
                     return Fault("unwalked", again, again.places[0])
     return None

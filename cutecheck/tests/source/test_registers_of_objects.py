@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
 from cutecheck.facts import Event, TensorFact
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
@@ -73,6 +75,35 @@ def test_a_converted_array_is_registers_whether_its_header_is_there_or_not(tmp_p
         "(_4,_2):(_1,_4)",
     )
     assert (target.space, str(target.layout)) == ("gmem", "(_4,_2):(_1,_4)")
+
+
+UNKNOWN = """
+#include <cute/tensor.hpp>
+#include "converter.h"
+using namespace cute;
+template <int N> __global__ void kernel(float const* A, half_t* p) {
+  auto g = make_tensor(make_gmem_ptr(A), Layout<Shape<_8>>{});
+  auto t = make_fragment_like(g);
+  copy(g, t);
+  auto r = make_tensor_like<half_t>(t);
+  lib::Converter<half_t, float, 8> convert;
+  auto frag = convert(CONVERTED);
+  copy(make_tensor(make_rmem_ptr<half_t>(&frag), t.layout()), r);
+  copy(r, make_tensor(make_gmem_ptr(p), Layout<Shape<_8>>{}));
+}
+void launch(float const* A, half_t* p) { kernel<1><<<1, 32>>>(A, p); }
+"""
+
+
+@pytest.mark.parametrize(
+    "converted", ["reinterpret_cast<lib::Array<float, 8> const&>(*t.data())", "lib::whatever(t)", "*(Any*)(t.data())"]
+)
+def test_an_object_that_is_not_followed_may_have_been_written(tmp_path: Path, converted: str) -> None:
+    """No tensor owns the registers that such a pointer leads to: that nothing writes them is not said (CUT221)."""
+    for name, text in (("k.cu", UNKNOWN.replace("CONVERTED", converted)), ("converter.h", CONVERTER)):
+        (tmp_path / name).write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, select=("CUT2",)))
+    assert not report.failures and not report.findings
 
 
 def written(folder: Path, text: str) -> TensorFact:

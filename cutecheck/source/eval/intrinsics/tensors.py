@@ -64,8 +64,9 @@ def _make_ptr(c: Call) -> Value:
     if c.args and isinstance(c.arg(0), (Unknown, Extern)):
         if not c.targs or isinstance(c.targs[0], Unknown):
             return c.arg(0) if isinstance(c.arg(0), Unknown) else Unknown("a pointer of unknown type", c.span)
-        # the type is written, where it points is not known: no buffer is claimed
-        return Pointer(f"{space}@{c.span.place}", space, c.targs[0], Unknown("an unknown address", c.span))
+        # the type is written, where it points is not known: no buffer is claimed, nor that a tensor owns its registers
+        named = OBJECT if space == "rmem" else f"{space}@"
+        return Pointer(f"{named}{c.span.place}", space, c.targs[0], Unknown("an unknown address", c.span))
     if not c.args or isinstance(c.arg(0), (Scalar, Dyn, int)):
         if not c.targs:
             raise Unsupported(f"{c.name} of an integer address without a type")
