@@ -18,6 +18,7 @@ from cutecheck.rules.derive.holes import hole
 from cutecheck.rules.derive.mma_slices import RESULT
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
+from cutecheck.rules.derive.stored_by_all import stored_by_all
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.tile_walks import (
@@ -63,7 +64,9 @@ class TileOfAnotherBlock(Rule):
         those for the mode that this index alone walks are along another axis, or nowhere;
         where a copy stores a tile only as far as the mode goes, which nothing says is a multiple of the tile, the grid
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
-        is the same of all of them, and no block index divided by the extent of its own mode.
+        is the same of all of them, and no block index divided by the extent of its own mode. Where an index only says
+        which numbers are read from memory, and these what is loaded, tiles are not stored to the same place for all of
+        it.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -133,6 +136,7 @@ class TileOfAnotherBlock(Rule):
         lost = None
         if event.kernel:
             lost = moved(event, context) or stored_alike(event, context) or kept_by_all(event, context)
+            lost = lost or stored_by_all(event, context)
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
