@@ -258,7 +258,7 @@ class BarrierStepMissing(Replayed):
     def _named(self, call: Call, context: Context) -> Iterable[Finding]:
         """A barrier of the hardware that the block, or one role of it, comes to, for another number of threads."""
         count, threads = _number(call, 0), threads_of_block(call, context)
-        guards = inner(call.guards)
+        guards = [g for g in inner(call.guards) if not g.alike]  # no thread of a block comes, or all do
         come = None if threads is None else in_warps(guards, threads)
         if count is None or threads is None or count == come:
             return

@@ -18,6 +18,7 @@ from cutecheck.rules.derive.holes import hole
 from cutecheck.rules.derive.mma_slices import RESULT
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
+from cutecheck.rules.derive.stored_by_all import stored_by_all
 from cutecheck.rules.derive.swapped_tiles import equal, names_of, swapped
 from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.tile_walks import (
@@ -66,7 +67,8 @@ class TileOfAnotherBlock(Replayed):
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
         is the same of all of them, and no block index divided by the extent of its own mode. Of kernels that are run by
         role: along a mode that an operand has as well, by its extent's name, each tile that TMA stores lies where a
-        tile of the operand was loaded, whatever computes the coordinates.
+        tile of the operand was loaded, whatever computes the coordinates. Where an index only says which numbers are
+        read from memory, and these what is loaded, tiles are not stored to the same place for all of it.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -138,6 +140,7 @@ class TileOfAnotherBlock(Replayed):
         lost = None
         if event.kernel:
             lost = moved(event, context) or stored_alike(event, context) or kept_by_all(event, context)
+            lost = lost or stored_by_all(event, context)
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()

@@ -12,11 +12,13 @@ from cutecheck.model.ints import as_expr
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.coordinates import guarded, own_limit, predicates_of
 from cutecheck.rules.derive.guarded_stores import guarded_store
+from cutecheck.rules.derive.lengths import fault_of_length
 from cutecheck.rules.derive.limits_of_blocks import other_index
 from cutecheck.rules.derive.plain_offsets import of_other_offsets
 from cutecheck.rules.derive.predicates import Fault, fault_of
 from cutecheck.rules.derive.rest_faults import fault_of_rest, unbounded
 from cutecheck.rules.derive.rests import Bounded
+from cutecheck.rules.derive.rows_asked import fault_of_row
 
 _FRESH = re.compile(r"#\d+")  # one variable of several walks
 
@@ -32,8 +34,11 @@ class PredicateCoordinates(Rule):
         matrix where the coordinates start at the tile, nor what is left of it from a tile of another pass of the loop
         on (``rows - m * 64`` around the copy of tile ``m + 1``), or of another block index. The same of a last tile
         that the extent chooses (``ceil_div(keys, 64) - 1``): its limit is not what is left of another matrix, whose
-        tiles start elsewhere, nor from another tile on, and it has one where other copies of the kernel have. A plain
-        number that is compared with the extent of a copy's only mode is the offset of the element that it moves.
+        tiles start elsewhere, nor from another tile on, and it has one where other copies of the kernel have. So with a
+        length that is no extent, of one of several sequences in a matrix, where the kernel asks whether a tile starts
+        before it, or compares with what is left of it. Where other copies compare a thread's row by ``<``, none does by
+        ``<=``, nor with the extent of another mode. A plain number that is compared with the extent of a copy's only
+        mode is the offset of the element that it moves.
 
     Why
         CuTe connects a predicate with a copy by position alone. An identity tensor partitioned by another copy, limits
@@ -132,7 +137,10 @@ class PredicateCoordinates(Rule):
         if tensor is None or part is None or len(predicates) > 1:
             return
         if not predicates:
-            fault = unbounded(event, Bounded(event, tensor, part, {}), context) if event.predicate is None else None
+            bare = Bounded(event, tensor, part, {})
+            fault = unbounded(event, bare, context) if event.predicate is None else None
+            if fault is None and event.predicate is None:
+                fault = fault_of_length(event, (), bare, context) or fault_of_row(event, tensor, part, context)
             yield from [] if fault is None else [self._found(event, tensor, fault)]
             return
         if any(own_limit(b) for p in predicates[0] for b in p.bounds):
@@ -144,6 +152,9 @@ class PredicateCoordinates(Rule):
                 yield self._of_other_index(event, predicates[0][0], tensor, other)
                 return
             fault = fault_of_rest(event, predicates[0], tensor, part, context)
+        if fault is None:
+            fault = fault_of_length(event, predicates[0], Bounded(event, tensor, part, {}), context)
+            fault = fault or fault_of_row(event, tensor, part, context)
         if fault is None:
             return
         yield self._found(event, tensor, fault, Related(predicates[0][0].span, "predicates computed here"))

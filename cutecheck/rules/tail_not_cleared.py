@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 
 from cutecheck.facts import Event
@@ -9,6 +10,7 @@ from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.left_over import left_over
 
+_FRESH = re.compile(r"#\d+")
 _EXAMPLE = """
         using Panel = Layout<Shape<_64, _16>, Stride<_16, _1>>;
         using Load = decltype(make_tiled_copy(Copy_Atom<UniversalCopy<float>, float>{},
@@ -52,7 +54,8 @@ class TailNotCleared(Rule):
 
     What it checks
         Of products whose operands lie in shared memory, or are copied from there: where predicates, or comparisons
-        around the copies, bound the mode K by a run-time extent that no tile need divide, both operands' memory is
+        around the copies, bound the mode K by a run-time extent that no tile need divide, or by what is left of a
+        length that is read from memory, both operands' memory is
         cleared, filled or stored to by other means than such copies, or they fill it with zeros (``cp.async`` with
         ZFILL, and with a predicate in Python). Where a loop goes through K from its start, so that its last tile is the
         short one, that has to happen in the loop: what was cleared before it holds the tile before. The same of
@@ -98,14 +101,15 @@ class TailNotCleared(Rule):
         target = event.operands[1]
         where = " in the loop" if found.before else ""
         kept = "what was there before the kernel" if found.alone else "what lay there"
+        extent = _FRESH.sub("", str(found.extent))
         yield self.finding(
             event.span,
-            f"the predicates leave out what `{target.name}` has past `{found.extent}` of mode {found.mode}, which need "
+            f"the predicates leave out what `{target.name}` has past `{extent}` of mode {found.mode}, which need "
             f"not be a multiple of the tile's {found.tile}, and nothing{where} sets it to zero: the product sums over "
             f"{'it, and zero times NaN is NaN' if found.alone else 'the whole tile'}",
             label=f"what is left out keeps {'the tile before' if found.before else kept}",
             help=f"clear `{target.name}` before it, copy with an operation that fills with zeros, or state "
-            f"`// cutecheck: assume {found.extent} % {found.tile} == 0`",
+            f"`// cutecheck: assume {extent} % {found.tile} == 0`",
             related=[Related(found.gemm.span, f"sums over all {found.tile} of mode {found.mode}")],
             enclosing=event.enclosing,
             arch=event.arch,

@@ -7,13 +7,13 @@ from collections.abc import Iterable
 from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.algebra import size
-from cutecheck.model.expr import bounds
 from cutecheck.model.ints import CuteError, NotModelledError, UndecidedError, as_expr, known_value
 from cutecheck.model.prove.properties import THREAD
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.accesses import atom_of
 from cutecheck.rules.derive.guards import inner, leaves_out_blocks, same_in_all_blocks
+from cutecheck.rules.derive.lanes import might
 from cutecheck.rules.derive.takers import past_the_last
 
 _EXAMPLE = """
@@ -93,8 +93,10 @@ class SliceOfOneThread(Rule):
             if many < 2 or tensor.thread is None or threads < many * _OF_A_WARPGROUP:
                 continue
             index = as_expr(tensor.thread)
-            _, last = bounds(index)
-            if last is None or last >= _OF_A_WARPGROUP or any(v.name != THREAD for v in index.variables()):
+            if any(v.name != THREAD for v in index.variables()):
+                continue
+            last = max((index.evaluate({THREAD: t}) for t in might(inner(event.guards), threads)), default=None)
+            if last is None or last >= _OF_A_WARPGROUP:
                 continue
             yield self.finding(
                 event.span,

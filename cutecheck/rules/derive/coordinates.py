@@ -157,7 +157,7 @@ def loop_names(part: Guarded) -> dict[str, int]:
 def _loop_names(part: Guarded) -> set[str]:
     sizes = {v.name for n in (*part.extents, *part.strides) for v in as_expr(n).variables()}
     names = {v.name for v in part.offset.variables()} - sizes
-    return {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith(INDICES)}
+    return {n for n in names if "#" in n and PER_THREAD not in n and not n.startswith((*INDICES, "*"))}  # *: memory's
 
 
 def forwards(part: Guarded, mode: int) -> str | None:

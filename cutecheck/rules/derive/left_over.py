@@ -121,10 +121,12 @@ def _leaves(load: Event, mode: int, context: Context) -> tuple[Int, Guarded] | N
         asked += [b for place in predicates_of(load, context) for p in place for b in p.bounds]
     for bound in (kept for b in asked if (kept := of_kept(b, part)) is not None):
         limit = as_expr(bound.limit)
-        ends = only(limit) is not None or bool({*as_expr(part.extents[mode]).variables()} & {*limit.variables()})
+        length = any(v.name.startswith("*") for v in limit.variables())  # what is left of it, by memory
+        ends = length or only(limit) is not None
+        ends = ends or bool({*as_expr(part.extents[mode]).variables()} & {*limit.variables()})
         if ends and bounded_mode(bound.value, bound.coordinates) == mode:
             own = left_of(bound.limit, part.extents[mode]) is not None
-            return (part.extents[mode] if own or only(limit) is None else bound.limit), part
+            return (part.extents[mode] if own or not (length or only(limit) is not None) else bound.limit), part
     return (part.extents[mode], part) if _short_first(load, part, mode) else None
 
 

@@ -295,6 +295,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
         if isinstance(base.layout, Unknown):
             return base.layout
         c = Call(m, "tensor", (), [], span)
+        place = "" if varies(key) else read_by_all(base)
         if isinstance(key, tuple) and SPREAD in key:
             missing = alg.rank(base.layout) - len(key) + 1
             at = key.index(SPREAD)
@@ -320,7 +321,7 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
             m.recorder.takes_element(base, span)
             if base.space == "rmem" and not isinstance(found, Unknown):
                 m.recorder.element(base, False, span)
-        return element_of(m, found.ctype) if isinstance(found, Scalar) and found.value is None else found
+        return element_of(m, found.ctype, place) if isinstance(found, Scalar) and found.value is None else found
     if isinstance(base, TmaInfo) and key in (0, 1):
         return base.tma_tensor if key else base.atom
     if isinstance(base, HostTensor):
@@ -344,9 +345,16 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value | None:
     return None
 
 
-def element_of(m: Machine, kind: str) -> Value:
-    """What memory or registers hold: any number of the type, of each thread its own."""
-    return some(m, "element", whole_domain_of(kind), True) if kind in INTEGERS else Scalar(None, kind)
+def read_by_all(t: TensorVal) -> str:
+    """The buffer of which all threads have the same elements: none of registers, nor of a part that each has taken."""
+    return t.pointer.buffer if t.space in ("gmem", "smem") and t.pointer is not None and not varies(t) else ""
+
+
+def element_of(m: Machine, kind: str, place: str = "") -> Value:
+    """What memory or registers hold: any number of the type, of each thread its own unless all read one ``place``."""
+    if kind not in INTEGERS:
+        return Scalar(None, kind)
+    return some(m, f"*{place}" if place else "element", whole_domain_of(kind), not place)
 
 
 def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> None:

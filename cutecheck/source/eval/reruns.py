@@ -14,7 +14,7 @@ from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
 from cutecheck.source.eval.record.given import apart_from_ends, with_fewer, with_flags
-from cutecheck.source.eval.record.numbers import more_passes, several_tiles, undivided
+from cutecheck.source.eval.record.numbers import more_passes, several_tiles, undivided, with_grid
 from cutecheck.source.eval.record.regions import by_hardware, whole_of
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, shares
@@ -33,7 +33,7 @@ _FEW_SHARES = (_SHARES, 1)  # where threads go one way; a block that has all of 
 _FEW_PASSES, _PASSES_OF_FEW = 4, 6  # of loops: too few to come round the stages, and enough
 _MOST_OF_TRIES = 200_000  # steps of runs at numbers at which a block has several tiles; then no others are tried
 _MOST_SHORTENED = 2  # numbers at which long loops have few passes
-_MOST_TRIED = 2  # numbers at which a kernel of the Python DSL may have several tiles
+_MOST_TRIED = 3  # numbers at which a kernel of the Python DSL may have several tiles
 
 
 def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value], symbol: str, span: Span) -> None:
@@ -269,8 +269,10 @@ def _tiles(m: Machine, start: Start, team: Team, tried: list[Numbers]) -> tuple[
                 return some, cost + some.cost
             tried = several_tiles(team.found[-1], apart) if some.agrees and not divisors else []
             divisors = apart
-        elif running.rounds.tiles() <= 1:
-            tried = []  # nor has a block more of them where there are more blocks
+        elif running.rounds.tiles() <= 1:  # nor has a block more of them where there are more blocks
+            tried = with_grid(tried, some.numbers, narrower=True)
+        else:
+            tried = with_grid(tried, some.numbers, narrower=False)
         cost += some.cost
     return None, cost
 

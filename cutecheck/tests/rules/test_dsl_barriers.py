@@ -105,6 +105,7 @@ END = "        mB[tidx]"
 ADVANCE = "            stage += 1\n            if stage == STAGES:\n                stage = 0\n"
 FOLLOWS = ("CUT212", "CUT213", "CUT217")  # what such a step leads to, when the roles are run
 PIPELINE = dedent(PipelineStepMissing.valid[0])
+BLOCK_ALONE = "    cute.arch.barrier(barrier_id=1, number_of_threads=128)\n"
 Swaps = tuple[tuple[str, str], ...]
 
 
@@ -162,7 +163,9 @@ def test_right_kernels(tmp_path: Path, swaps: Swaps) -> None:
         (((ARRIVE, ELECTS), (COUNT, COUNT.replace("128", "1"))), "CUT217", "4 threads arrive at"),
         (((ELECTED, f"            {EXPECT}\n"),), "CUT217", "32 threads tell the barriers in"),
         ((("init(full + i, 1)", "init(full + i, 2)"),), "CUT217", "count 2 arrivals, and one thread arrives"),
-        (((MEETS, "    cute.arch.barrier(barrier_id=1, number_of_threads=128)\n"),), "CUT217", "all 160 threads of"),
+        (((MEETS, BLOCK_ALONE),), "CUT217", "all 160 threads of"),
+        # a condition that all threads of a block answer alike parts none of them
+        (((MEETS, "    if cute.arch.block_idx()[0] < 7:\n    " + BLOCK_ALONE),), "CUT217", "all 160 threads of"),
         (((END, "        cute.arch.barrier(barrier_id=1, number_of_threads=64)\n" + END),), "CUT217",
          "128 threads come to a named barrier for 64: it opens before"),
         (((END, "        pipeline.NamedBarrier(1, 160).arrive_and_wait()\n" + END),), "CUT217",

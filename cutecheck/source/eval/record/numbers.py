@@ -28,6 +28,7 @@ _TILES = 1 << 30  # as many as are looked for: rows, heads and batches multiply
 _AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
 _WIDER = (4, 16, 64)  # where a block had too many still
+_NARROWER = (4, 16)  # where it had one alone: what looks for the next tile goes through more of them in the first run
 _FEW_PASSES = 2
 _STAGES = 3  # of which a thread that waits for each once has not come round
 _MORE = (*_ODD, 6, 8, 10)  # of work that blocks share, rounded up
@@ -58,7 +59,9 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     odd = _ODD_OF_FEW if any(x.scheduled for x in grid) else _ODD
     for loop in inner:
         numbers |= _passes(loop, odd, numbers, value, divisors or {})
-    for loop in (x for x in loops.values() if x.long and x not in inner):
+    # what looks for a tile may be too long because all that the loop around it goes through is
+    searches = run.by_source and any(x.long and not x.eventful for x in grid)
+    for loop in (x for x in loops.values() if x not in inner and (x.long or (searches and x in outer))):
         numbers |= _passes(loop, (OUTER,), numbers, value, divisors or {})
     if not grid:
         return [numbers] if numbers else []
@@ -66,8 +69,17 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
         tiles = _OF_DSL if run.by_source or loop.scheduled else OUTER if inner or loop.around else _ODD[0]
         found = _fewer_blocks(loop, numbers, value, tiles, f"{GRID}{axis}")
         if found is not None:
-            return [numbers | {f"{GRID}{axis}": found * n} for n in (1, *_WIDER)]
+            widths = [found, *(found * n for n in _WIDER)]
+            if run.by_source and not loop.eventful:
+                widths[1:1] = [found // n for n in _NARROWER if found >= n]
+            return [numbers | {f"{GRID}{axis}": n} for n in widths]
     return [numbers | {f"{GRID}{axis}": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
+
+
+def with_grid(tried: Iterable[Numbers], last: Numbers, narrower: bool) -> list[Numbers]:
+    """Those of some numbers at which the grid has fewer blocks than at these, or at least as many."""
+    names = [n for n in last if n.startswith(GRID)]
+    return [t for t in tried if any(t.get(n, 0) < last[n] for n in names) is narrower]
 
 
 def _axis(grid: Iterable[Loop]) -> str:

@@ -123,16 +123,17 @@ def _given_up(node: ir.Loop, replay: Replaying | None, rounds: Rounds | None, id
 
 def counted(m: Machine, node: ir.Loop, env: Env) -> Done | None:
     """Run a loop without steps that sets variables around it, in a kernel run pass by pass, if it is told how often."""
-    if node.kind == "foreach" or runs_once(node) or not m.dialect.block_scope:
+    if node.kind == "foreach" or runs_once(node):
         return None
     mark = m.journal.mark()
-    inner = Env(env, "block")
+    inner = Env(env, "block") if m.dialect.block_scope else env
     if node.init is not None:
         m.run(node.init, inner)
     replay = m.recorder.acts()
     known = len(replay.steps) if replay is not None else 0
     done = unroll(m, node, inner, PASSES, _COUNTED)
-    leaks.gone(m, inner)  # before they are no variables of it
+    if inner is not env:
+        leaks.gone(m, inner)  # before they are no variables of it
     if done is None:
         m.journal.undo(mark)
         if replay is not None:
