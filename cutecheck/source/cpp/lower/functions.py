@@ -5,6 +5,7 @@ from __future__ import annotations
 from tree_sitter import Node
 
 from cutecheck.source.cpp.lower.declarators import Declarator, DeclaratorLowering
+from cutecheck.source.cpp.lower.fast_division import divided
 from cutecheck.source.cpp.lower.hands import Fail
 from cutecheck.source.cpp.lower.types import Specs
 from cutecheck.source.eval import ir
@@ -64,6 +65,8 @@ class FunctionLowering(DeclaratorLowering):
                 end = last.start_byte
         own, outer = split_heads(heads, named.owner)
         begin, after = self.name_span(named, declarator)
+        if body is not None:
+            body = divided(named.name, params, body, self.span(begin, after))
         return ir.Function(named.name, own, named.targs, params, ret, body, frozenset(flags), self.span(begin, after),
                            self.span(specs.first, end), named.owner, outer, specs.launch_bounds, inits,
                            (), self.constraints(declarator) + self.constraints(node), specs.cluster_dims)  # fmt: skip
