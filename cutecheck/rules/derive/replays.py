@@ -248,7 +248,7 @@ class _Run:
     def _written(self, step: Step, source: Place, target: Place, at: int, what: Held | tuple[str, int] | None) -> None:
         key = key_of(target)
         under_way = landing(step, target, self.now.values(), self._arrived, self._visible) if self.trusts else None
-        if under_way is not None:
+        if under_way is not None and not any(f.kind == "early" for f in self.faults):  # that was said where it is read
             self._note(under_way)
         fill = self.now.get(key)
         if fill is None or fill.read is not None or target.offset in fill.parts:
