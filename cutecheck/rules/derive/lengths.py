@@ -9,7 +9,7 @@ from cutecheck.facts import Event, Predicate
 from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr
-from cutecheck.model.ints import Int, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import INDICES, Guarded, advance, block_modes, bounded_mode, left_of, own_limit
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
@@ -115,11 +115,10 @@ def _ends(other: Bounded, index: str) -> Iterator[Bound]:
                 yield bound
 
 
-def _of_start(holds: Sequence[object]) -> bool:
+def _of_start(holds: Sequence[Condition]) -> bool:
     """Whether the tile starts before a length: its last one may do so as well."""
     return bool(holds) and all(
-        getattr(c, "rel", None) is Rel.LT and not any(v.name.startswith("threadIdx.") for v in c.lhs.variables())  # type: ignore[attr-defined]
-        for c in holds
+        c.rel is Rel.LT and not any(v.name.startswith("threadIdx.") for v in c.lhs.variables()) for c in holds
     )
 
 
