@@ -63,3 +63,34 @@ def test_nothing_is_said_to_stop_the_compiler(tmp_path: Path) -> None:
     text = MMA.replace("THREADS", "_4, _1, _1").replace("VALUES", "_1, _2, _1")
     (tmp_path / "mma.cu").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + text)
     assert not check(inputs([str(tmp_path)]), Settings(arch=("sm_80",))).findings
+
+
+APART = """
+using Mma = TiledMMA<MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>, Layout<Shape<_2, _4, _1>>, Layout<Shape<_1, _2, _1>>>;
+template <int Far, class... Args, class M>
+auto apart(Copy_Atom<Args...> const& atom, M const& mma) {
+  using Tile_MNK = typename M::TiledShape_MNK;
+  constexpr int n = decltype(size<1>(typename M::AtomShape_MNK{}))::value;
+  constexpr int warps = decltype(size<1>(Tile_MNK{}))::value / n / 2;
+  auto tile = make_tile(Layout<Shape<Int<n>, Int<warps>, _2>, Stride<_1, Int<Far>, _8>>{},
+                        make_layout(size<2>(Tile_MNK{})));
+  return make_tiled_copy_impl(atom, mma.get_layoutB_TV(), tile);
+}
+using Apart = decltype(apart<64>(Copy_Atom<SM75_U32x4_LDSM_N, half_t>{}, Mma{}));
+"""
+
+
+def test_the_shape_of_its_tile_is_a_member(tmp_path: Path) -> None:
+    copied = site(run(tmp_path, APART), "Apart").value
+    assert isinstance(copied, TiledCopy)  # as the headers of CUTLASS 3.3.0 print it
+    assert show(copied.layout_tv) == "((_4,_8,_2,_4),((_2,_2),(_2,_1))):((_128,_1,_0,_8),((_64,_512),(_32,_0)))"
+    assert show(copied.tiler_mn) == "((_8,_4,_2):(_1,_64,_8),_16:_1)"
+
+
+def test_a_named_version_has_no_such_member(tmp_path: Path) -> None:
+    text = APART.replace("Layout<Shape<_1, _2, _1>>>;", "Tile<_32, _64, _16>>;")
+    assert site(run(tmp_path, text), "Apart").status == "resolved"
+    with using_cute("4.2"):
+        found = run(tmp_path, text)
+    assert site(found, "Mma").status == "resolved"
+    assert site(found, "Apart").status == "unknown"

@@ -11,6 +11,7 @@ from cutecheck.model import atoms
 from cutecheck.model.atoms import CopyAtom, MMAAtom, fragment_type
 from cutecheck.model.dtype import DType
 from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.version import REFERENCE, cute_version
 from cutecheck.source.eval.intrinsics.atoms import atom_args
 from cutecheck.source.eval.intrinsics.block_scaled import scale_factor_member
 from cutecheck.source.eval.intrinsics.sparse import metadata_member
@@ -39,6 +40,8 @@ def tiled_type_member(m: Machine, v: Any, name: str, span: Span) -> Value | None
             return ValueType(own[name])
         if name == "thr_layout_vmnk_":
             return v.thr_layout_vmnk
+        if name == "TiledShape_MNK" and cute_version() == REFERENCE:  # up to 3.3 there was one, as of layouts of values
+            return ValueType(v.tile_shape)
         if name in ("make_fragment_A", "make_fragment_B", "make_fragment_C"):  # static: `TiledMma::make_fragment_A(sA)`
             return Intrinsic(name, None, v)
         return tiled_type_member(m, v.atom, name, span)
