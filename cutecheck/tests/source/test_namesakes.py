@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from cutecheck.facts import Facts
+from cutecheck.model.ints import Dyn
 from cutecheck.source.extract import extract
+from cutecheck.source.namesakes import Renaming
 from cutecheck.source.request import ExtractRequest
 
 KERNEL = """
@@ -103,3 +106,14 @@ def test_explicit_specialisations_are_several_classes(tmp_path: Path) -> None:
     (tmp_path / "a.cu").write_text(SPECIALISED)
     facts = extract(ExtractRequest([tmp_path]))
     assert {s.symbol for s in facts.sites if s.kind == "tiled_copy"} == {"k<Size<0>>::c", "k<Size<1>>::c"}
+
+
+def test_a_copy_that_is_spelled_otherwise_since_is_called_the_same(tmp_path: Path) -> None:
+    """Another process may tell of an offset in other words than its own: what a copy was told by before is kept."""
+    event = min(read(tmp_path, "cu", KERNEL).events, key=lambda e: e.span)
+    other = replace(event, operands=(replace(event.operands[0], offset=Dyn.named("x")), *event.operands[1:]))
+    named = Renaming({event.kernel: f"{event.kernel} (b.cu)"})
+    first, second = named.event(event), named.event(other)
+    assert first.event_id == second.event_id != event.event_id
+    again = Renaming({event.kernel: f"{event.kernel} (c.cu)"}).event(event)
+    assert again.event_id != first.event_id

@@ -43,7 +43,7 @@ def variant_of(operands: Sequence[TensorFact], tiled: Value) -> str:
         + (o.buffer or "" if o.space != "rmem" else "")
         for o in operands
     ]
-    return _digest("|".join((*texts, str(tiled))))
+    return digest("|".join((*texts, str(tiled))))
 
 
 def variant_of_bounds(variant: str, first: Event | None, guards: Sequence[Guard]) -> str:
@@ -53,14 +53,15 @@ def variant_of_bounds(variant: str, first: Event | None, guards: Sequence[Guard]
     """
     if first is None or (mine := _bounds(guards)) == _bounds(first.guards):
         return variant
-    return f"{variant}<{_digest(mine)}"
+    return f"{variant}<{digest(mine)}"
 
 
 def _bounds(guards: Sequence[Guard]) -> str:
     return _renamed("|".join(f"{b.value}<{b.limit}" for g in guards if not g.host for b in g.bounds))
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Of a text in which the numbers of fresh variables do not count."""
     return hashlib.sha256(_renamed(text).encode()).hexdigest()[:12]
 
 
