@@ -29,7 +29,7 @@ from cutecheck.source.eval.limits import MANY_UNITS
 from cutecheck.source.files import read_bytes
 from cutecheck.source.generations import ARCHITECTURES, DEFAULT_ARCH, architectures_of
 from cutecheck.source.imports import drivers, importing
-from cutecheck.source.linking import Links, links
+from cutecheck.source.linking import Links, links, of_scope
 from cutecheck.source.notebooks import split
 from cutecheck.source.project import Called, around, call_from_project, uncalled
 from cutecheck.source.recall import Recall
@@ -299,7 +299,9 @@ def _callers(links: Links, calls: Mapping[str, Mapping[str, Sequence[Part]]], na
     found = [calls.get(unit, {}).get(name, ()) for unit in sorted(links.callers[name] - {of})]
     complete = all(parts and not any(name in p.unsure for p in parts) for parts in found)
     handed = {h: None for parts in found for p in parts for h in p.handed if complete}
-    return Callers(name, complete, tuple(h for h in handed if h.function.name == name))
+    end = of_scope("", name)
+    addressed = frozenset(u.removesuffix(end) for parts in found for p in parts for u in p.unsure if u.endswith(end))
+    return Callers(name, complete, tuple(h for h in handed if h.function.name == name), addressed)
 
 
 def _closed(arch: str, ordered: Sequence[str], translator: Translator) -> list[Job]:

@@ -284,6 +284,8 @@ def unmet(
 ) -> set[str]:
     """The functions that some unit names without calling them, or of which it has a call that was not met.
 
+    With its namespace one that the unit declares there, of which it takes the address: no other of that name.
+
     ``met`` None: the calls do not matter. ``left``: branches of ``if constexpr`` that were not taken, which, outside of
     templates, none ever takes: a macro that dispatches, ``SWITCH(split, kSplit, [&] { ... })``, has its argument twice.
     """
@@ -295,6 +297,11 @@ def unmet(
         for node, called, within in _mentions(unit.decls, left) if here else ():
             if called is None and own is not None and isinstance(node, ir.Name) and own.means(node.ident, within):
                 continue  # another function of that name, which this unit defines
+            if called is None and own is not None and isinstance(node, ir.Name) and node.targs is None:
+                scope = None if _opens(tree, unit.path, node.ident) else own.declares(node.ident, within)
+                if node.ident in here and scope is not None:
+                    found.add(of_scope(scope, node.ident))  # one that the unit itself declares
+                    continue
             if isinstance(node, _UNREAD):
                 text = "\n".join(tree.lines(node.span.path)[node.span.line - 1 : node.span.end_line])
                 found |= {name for name in here if name in text}
@@ -304,6 +311,16 @@ def unmet(
 
 
 _UNREAD = (ir.Opaque,)
+
+
+def of_scope(scope: str, name: str) -> str:
+    """How :func:`unmet` tells a function of one namespace from others of its name."""
+    return f"{scope}::{name}"
+
+
+def _opens(tree: Tree, path: str, name: str) -> bool:
+    """A file, or a function in it, may take a name from another namespace."""
+    return re.search(rf"\busing\b[^;=]*\b(?:namespace|{name})\b", _text(tree, path)) is not None
 
 
 class _Own:
@@ -327,13 +344,22 @@ class _Own:
 
     def means(self, name: str, within: tuple[str, ...]) -> bool:
         """Whether it is a function that the unit defines."""
-        around = [within[:n] for n in range(len(within), -1, -1)]
-        for at in around if not self._opens else ():
+        for at in self._around(within):
             if name in self._declared.get(at, ()):
                 return False
             if name in self._defined.get(at, ()):
                 return True
         return False
+
+    def declares(self, name: str, within: tuple[str, ...]) -> str | None:
+        """The namespace of the function that it is, where the unit declares that one; None of any other."""
+        for at in self._around(within):
+            if name in self._declared.get(at, ()) or name in self._defined.get(at, ()):
+                return "::".join(at) if name in self._declared.get(at, ()) and "" not in at else None
+        return None
+
+    def _around(self, within: tuple[str, ...]) -> list[tuple[str, ...]]:
+        return [] if self._opens else [within[:n] for n in range(len(within), -1, -1)]
 
 
 def _inside(within: tuple[str, ...], namespace: ir.Namespace) -> tuple[str, ...]:
@@ -375,4 +401,4 @@ def _is_template(node: object) -> bool:
     return isinstance(node, (ir.Function, ir.Class)) and bool(node.tparams or node.owner_tparams)
 
 
-__all__ = ["Links", "links", "unmet"]
+__all__ = ["Links", "links", "of_scope", "unmet"]

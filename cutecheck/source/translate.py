@@ -150,7 +150,8 @@ class Translator:
             limited = roots.cut or roots.m.recorder.cut or roots.m.budget.refused
             history = roots.m.history
             others = frozenset(name for name in job.handing if not of_its_own(program, name))
-            part.unsure = job.handing & (history.unsure | unmet(units, others, history.met, self.tree, history.left))
+            unsure = history.unsure | unmet(units, others, history.met, self.tree, history.left)
+            part.unsure = frozenset(u for u in unsure if u.rpartition("::")[2] in job.handing)
             part.unsure = job.handing if limited else part.unsure
         part.attempts = tuple(launches.attempts)
         return part

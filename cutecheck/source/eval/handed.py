@@ -60,11 +60,15 @@ class Handed:
 
 @record(frozen=True, slots=True)
 class Callers:
-    """The calls of the functions of one name in the tree; ``complete``: they are all that it has."""
+    """The calls of the functions of one name in the tree; ``complete``: they are all that it has.
+
+    ``taken``: but for those of these namespaces, whose addresses are taken.
+    """
 
     name: str
     complete: bool
     calls: tuple[Handed, ...] = ()
+    taken: frozenset[str] = frozenset()
 
 
 def hand(
@@ -117,7 +121,9 @@ def of_function(m: Machine, callers: Callers | None, entry: Entry, fn: ir.Functi
     if callers is None or not callers.complete or m.recorder.open:
         return []
     own = linked(m, entry, fn, env)
-    met = [(call, own.means(call.function)) for call in callers.calls] if own is not None else []
+    if own is None or own.scope in callers.taken:
+        return []
+    met = [(call, own.means(call.function)) for call in callers.calls]
     return [] if any(same is None for _, same in met) else [call for call, same in met if same]
 
 

@@ -149,6 +149,22 @@ def test_a_binding_that_has_the_name_of_what_it_calls(tmp_path: Path, bound: str
     assert open_rows(found) == (not states)
 
 
+@pytest.mark.parametrize(
+    ("bound", "states"),
+    [
+        ("void call(at::Tensor x);", True),  # the binding's own, which its file declares and another defines
+        ("namespace deep { void call(at::Tensor x); }", False),
+        ('using namespace deep;\n#include "params.h"\nvoid call(at::Tensor x);', False),
+    ],
+)
+def test_a_binding_in_another_file(tmp_path: Path, bound: str, states: bool) -> None:
+    called = f"void call(at::Tensor x) {{ TORCH_CHECK(x.stride(0) % 8 == 0); {SET} deep::call(params); }}\n"
+    within = "namespace deep { auto* kept = &call; }" if "namespace deep {" in bound else ""
+    bindings = f'{bound}\n{within}\nPYBIND11_MODULE(x, m) {{ m.def("call", &call); }}\n'
+    files = {"kernels.cu": KERNELS + PLAIN, "between.cpp": CHAIN, "api.cpp": API + called, "bindings.cpp": bindings}
+    assert open_rows(facts(tmp_path, files)) == (not states)
+
+
 FILL = """#include "params.h"
 #include "fill.h"
 static long double_of(long n) { return 2 * n; }
