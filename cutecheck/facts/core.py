@@ -58,6 +58,7 @@ class Guard:
     differently, by a value that is not followed; ``asks``: its value (not turned round where it is ``negated``), where
     that depends on the index of the thread alone. ``alike``: its value is followed, and the same for all threads of a
     block. ``plain``: what an element of a register tensor of bools compares that is no coordinate of a tensor.
+    ``fills``: it is the predicate of an instruction that writes zeros where it is false.
     """
 
     text: str
@@ -72,6 +73,7 @@ class Guard:
     asks: Expr | None = None
     alike: bool = False
     plain: tuple[Bound, ...] = ()
+    fills: bool = False
 
 
 @record(frozen=True, slots=True)

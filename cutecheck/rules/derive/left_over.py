@@ -116,7 +116,9 @@ def _leaves(load: Event, mode: int, context: Context) -> tuple[Int, Guarded] | N
     part = guarded(load.operands[0])
     if part is None or len(part.extents) != 2:
         return None
-    asked = [b for g in inner(load.guards) for b in g.bounds]  # where these are false no zeros come, either
+    asked = [
+        b for g in inner(load.guards) if not g.fills for b in g.bounds
+    ]  # where these are false no zeros come, either
     if load.predicate is not None and not _zeros(load):
         asked += [b for place in predicates_of(load, context) for p in place for b in p.bounds]
     for bound in (kept for b in asked if (kept := of_kept(b, part)) is not None):

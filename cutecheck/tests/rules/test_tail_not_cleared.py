@@ -162,6 +162,26 @@ def test_zeros_of_one_operand(order: str, dtype: str, left: int, tmp_path: Path)
     assert all(("zero times NaN" in text) is (order == DOWN) for text in messages)
 
 
+@pytest.mark.parametrize(
+    ("asked", "around", "left"),
+    [
+        ("elem_less(C, make_coord(R, k))", "", 0),
+        ("get<0>(C) < R", "", 0),
+        ("get<0>(C) < R", "if (get<1>(C) < k)", 2),
+    ],
+)
+def test_zeros_come_where_the_instructions_own_predicate_is_false(
+    asked: str, around: str, left: int, tmp_path: Path
+) -> None:
+    changes = [("CACHEALWAYS<", "CACHEALWAYS_ZFILL<")]
+    for x, rows in (("A", "m"), ("B", "n")):
+        each = f"for (int i = 0; i < size<1>(t{x}s{x}); ++i) for (int j = 0; j < size<2>(t{x}s{x}); ++j)"
+        one = f"{around} copy(Load{{}}.with({asked}), thr.partition_S(g{x}(_, _, t))(_, i, j), t{x}s{x}(_, i, j));"
+        one = one.replace("C,", f"t{x}c{x}(0, i, j),").replace("(C)", f"(t{x}c{x}(0, i, j))").replace("R", rows)
+        changes.append((f"copy_if(Load{{}}, p{x}, thr.partition_S(g{x}(_, _, t)), t{x}s{x});", f"{each} {one}"))
+    assert len(found(tmp_path, *changes)) == left
+
+
 # through registers, which go to shared memory when all have been loaded
 STAGED = (
     ("using Op = SM80_CP_ASYNC_CACHEALWAYS<uint128_t>;", "using Op = UniversalCopy<uint128_t>;"),

@@ -44,7 +44,7 @@ class InstructionRecorder(LaunchRecorder):
         if key not in self._telling:
             made = shallow(copy)
             self._telling[key] = (copy, made)
-            self._asking[id(made)] = guard
+            self._asking[id(made)] = replace(guard, fills=True)
         return self._telling[key][1]
 
     def drained(self, span: Span, at: tuple[str, Expr], bytes_: Value) -> None:
