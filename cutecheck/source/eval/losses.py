@@ -81,6 +81,8 @@ def forget_cells(m: Machine, cells: Cells, span: Span) -> None:
         elif isinstance(old, Elements) and old and all(isinstance(v, Pointer) for v in old):
             others = (Pointer(f"{name}#{m.number()}", "unknown", v.type) for v in old)
             m.journal.set(where, name, like(old, others))  # that point elsewhere
+        elif isinstance(old, Elements) and old and all(isinstance(v, TensorVal) and v.pointer is not None for v in old):
+            m.journal.set(where, name, like(old, (_moved(v, name, span) for v in old)))
         elif isinstance(old, tuple) and old and not _of_numbers(old):
             forgotten(m, old)
             m.journal.set(where, name, Unknown(f"`{name}` may have been written", span))

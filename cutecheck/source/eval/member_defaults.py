@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from cutecheck.facts import Span
-from cutecheck.source.eval import classes, ir
+from cutecheck.source.eval import classes, ir, tensor_arrays
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.references import field_stands
 from cutecheck.source.eval.scope import ClassInst
@@ -15,6 +15,9 @@ def unset(m: Machine, obj: Object, owner: ClassInst, decl: ir.Variable, typed: V
     """A member that its declaration and ``{}`` leave alone: some value, where its class does not say more."""
     path = f"{obj.name or obj.cls.name}.{decl.name}"
     own = not obj.name and m.dialect.by_value
+    tensors = tensor_arrays.member(m, typed, decl.name, decl.span) if own and not field_stands(m, owner, decl) else None
+    if tensors is not None:
+        return tensors
     return _value(m, owner, decl, typed, path, span) if own else symbolic(m, typed, path, span)
 
 

@@ -9,9 +9,10 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.integers import INTEGERS
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
+from cutecheck.source.eval.tensor_arrays import is_view
 from cutecheck.source.eval.tuples import Designated, Elements, Held
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import ArrayType, Object, ScalarType, Value
+from cutecheck.source.eval.values import ArrayType, Object, ScalarType, TensorVal, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -27,7 +28,8 @@ def followed(type_: Value) -> bool:
         return False
     inner = type_.inner
     numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
-    return 0 < type_.extent <= _LONGEST and (numbers or isinstance(inner, (EnumRef, ClassInst)) or followed(inner))
+    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner)
+    return 0 < type_.extent <= _LONGEST and (kept or followed(inner))
 
 
 def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
@@ -47,14 +49,15 @@ def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> V
     given = list(values)
     if len(given) == 1 and isinstance(given[0], tuple) and not isinstance(given[0], (Elements, Designated)):
         numbers = isinstance(type_.inner, ScalarType)
-        if numbers or not given[0] or all(isinstance(v, (tuple, Object)) for v in given[0]):
+        if numbers or not given[0] or all(isinstance(v, (tuple, Object, TensorVal)) for v in given[0]):
             given = list(given[0])  # of the array that is inside
     if len(given) == 1 and isinstance(given[0], Held) and not followed(type_.inner):
         return given[0] if len(given[0]) == type_.extent else None
     if len(given) > type_.extent:
         return None
     plain = isinstance(type_.inner, (ScalarType, EnumRef))
-    if any(isinstance(v, (Unknown, Elements)) or (not plain and not isinstance(v, (tuple, Object))) for v in given):
+    whole = (TensorVal,) if is_view(type_.inner) else (tuple, Object)
+    if any(isinstance(v, (Unknown, Elements)) or (not plain and not isinstance(v, whole)) for v in given):
         return None
     more = [()] * (type_.extent - len(given))
     return Held(convert(m, type_.inner, v, span) for v in (*given, *more))

@@ -77,8 +77,8 @@ def _takes(old: Value, value: Value) -> bool:
     """A number, object or pointer is written to an element that holds one, and so is known to be this one."""
     from cutecheck.source.eval.leaks import points
 
-    if isinstance(old, Pointer):
-        return isinstance(value, Pointer)
+    if isinstance(old, (Pointer, TensorVal)):
+        return isinstance(value, type(old))
     return isinstance(old, (Scalar, EnumVal, Object)) and not points(value)
 
 

@@ -31,6 +31,7 @@ from cutecheck.source.eval import (
     std_algorithms,
     steps,
     templates,
+    tensor_arrays,
 )
 from cutecheck.source.eval.chosen import OneOf, one_of
 from cutecheck.source.eval.class_layout import class_layout
@@ -324,7 +325,8 @@ def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells |
             value = places.read(m, cells, node.span)
             if isinstance(value, Unknown):
                 leaks.leak(m, base)  # any of them
-                one = slots.one_of_pointers(m, base, cells[0][1]) if len(cells) == 1 else None
+                one: Value = slots.one_of_pointers(m, base, cells[0][1]) if len(cells) == 1 else None
+                one = tensor_arrays.one_of(m, base, cells[0][1]) if one is None and len(cells) == 1 else one
                 value = value if one is None else one
             return value, cells
     m.returned = None

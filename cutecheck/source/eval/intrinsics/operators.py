@@ -15,7 +15,7 @@ from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove.domains import PER_THREAD
-from cutecheck.source.eval import slots
+from cutecheck.source.eval import slots, tensor_arrays
 from cutecheck.source.eval.barrier_types import is_barrier_type, is_number, stands_for_place
 from cutecheck.source.eval.intrinsics import strings, tensors
 from cutecheck.source.eval.intrinsics.dispatch import call_value
@@ -190,6 +190,9 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
     if isinstance(v, Pointer):
         if isinstance(v.type, ClassInst):
             return get_object(m, v)
+        held = tensor_arrays.element(v)
+        if held is not None:
+            return held
         if isinstance(v.type, (ScalarType, PtrType, ValueType)):
             own = v.space == "rmem" or isinstance(v.offset, Unknown) or varies(v.offset)
             replay = m.dialect.replaying

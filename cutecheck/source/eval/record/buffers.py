@@ -15,6 +15,7 @@ from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.record.regions import variable_of
 from cutecheck.source.eval.record.state import _Buffer
 from cutecheck.source.eval.scope import ClassInst, Env
+from cutecheck.source.eval.tensor_arrays import REGISTERS, owned
 from cutecheck.source.eval.values import (
     ArrayType,
     Object,
@@ -81,6 +82,8 @@ class BufferRecorder(ReadingRecorder):
             inner = inner.inner
         if isinstance(inner, ClassInst) and m.dialect.by_value:  # whose members are remembered by this name
             name = f"{name}#{m.number()}"
+        if owned(inner) is not None:
+            name = f"{REGISTERS}{span.place}"
         return Pointer(name, "rmem", t, 0, t.align)
 
     def shared(self, m: Machine, t: Value, decl: ir.Variable, env: Env) -> Value:

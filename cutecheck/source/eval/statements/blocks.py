@@ -38,11 +38,11 @@ from cutecheck.source.eval.statements.done import Done
 from cutecheck.source.eval.statements.havoc import forget
 from cutecheck.source.eval.statements.inert import inert
 from cutecheck.source.eval.statements.unwinding import destroy
+from cutecheck.source.eval.tensor_arrays import REGISTERS
 from cutecheck.source.eval.threads import answered, by_thread
 from cutecheck.source.eval.tuples import Elements
 from cutecheck.source.eval.values import Closure, FuncSet, Object, ObjectPointer, Reference, Scalar, TensorVal, Value
 
-_REGISTERS = "rmem@"  # what tensors that own their registers are named by
 _STAY = frozenset({"static", "extern", "thread_local", "shared"})  # variables that do not end with their block
 _IN_PARENTHESES = re.compile(r"return\s*\(")
 _PARENTHESISED = re.compile(r"=\s*\(")
@@ -120,7 +120,7 @@ def _expr(m: Machine, node: ir.ExprStmt, env: Env) -> Done:
 def _own_registers(m: Machine, decl: ir.Variable, value: TensorVal) -> TensorVal:
     """``Accum one, two;`` of a type that ``decltype(partition_fragment_C(...))`` names: each has its own registers."""
     nothing = decl.init is None or (isinstance(decl.init, ir.Construct) and not decl.init.args)
-    owned = value.pointer is not None and value.pointer.buffer.startswith(_REGISTERS) and value.offset == 0
+    owned = value.pointer is not None and value.pointer.buffer.startswith(REGISTERS) and value.offset == 0
     if not m.dialect.by_value or not nothing or not owned or isinstance(value.layout, Unknown):
         return value
     return m.recorder.registers(m, value.layout, value.dtype, decl.span, value.provenance, value.source)

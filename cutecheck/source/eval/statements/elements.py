@@ -9,7 +9,7 @@ from cutecheck.model.expr import ANY
 from cutecheck.model.identity import once
 from cutecheck.model.integers import INTEGERS
 from cutecheck.model.ints import Dyn
-from cutecheck.source.eval import foreign, ir, losses, places, repeatable, slots, std_arrays, writes
+from cutecheck.source.eval import foreign, ir, losses, places, repeatable, slots, std_arrays, tensor_arrays, writes
 from cutecheck.source.eval.classes import construct
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.mentions import names_in
@@ -170,7 +170,8 @@ def unset(m: Machine, type_: Value, decl: ir.Variable, env: Env) -> Value | None
     given = only_indexed(fn).get(decl.name)
     if decl.flags & {"shared", "static", "extern", "thread"} or given is None:
         return None
-    pointers = isinstance(type_, ArrayType) and isinstance(type_.inner, PtrType)
+    inner = tensor_arrays.innermost(type_)
+    pointers = isinstance(type_, ArrayType) and (isinstance(type_.inner, PtrType) or tensor_arrays.is_view(inner))
     if not all(_goes_through(m, called, env, pointers) for called in given):
         return None
     return _unset(m, type_, decl)
@@ -184,7 +185,8 @@ def _small(type_: Value) -> bool:
         total *= type_.extent
         type_ = type_.inner
     number = _is_attribute(type_) or (isinstance(type_, ScalarType) and type_.dtype.name in INTEGERS)
-    return 0 < total <= _MOST and (number or isinstance(type_, PtrType))  # of pointers: the stages of buffers
+    pointer = isinstance(type_, PtrType) or tensor_arrays.is_view(type_)  # the stages of buffers
+    return 0 < total <= _MOST and (number or pointer)
 
 
 def _is_attribute(type_: Value) -> bool:
@@ -198,6 +200,8 @@ def _unset(m: Machine, type_: Value, decl: ir.Variable) -> Value:
         return kind(_unset(m, type_.inner, decl) for _ in range(type_.extent))
     if _is_attribute(type_):
         return construct(m, type_, [], [], decl.span)
+    if tensor_arrays.is_view(type_):
+        return tensor_arrays.unset(m, type_, decl.name)
     return symbolic(m, type_, f"{decl.name}#{m.number()}", decl.span)
 
 
