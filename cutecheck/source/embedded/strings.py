@@ -14,6 +14,9 @@ if TYPE_CHECKING:
     from tree_sitter import Node
 
 _RAW = re.compile(r'R"([^\s()\\]{0,16})\(')
+_FLAG = re.compile(  # what another string or number follows is a part of one
+    r'"-D[ ]?(?P<name>[A-Za-z_]\w*)(?P<value>(?:=[^"\\\n]*)?)"(?P<end>(?!\s*(?:\+|"|s\s*\+)))?'
+)
 _FORMATS = re.compile(r"\b(?:std|fmt)::v?format\s*\(\s*$")  # before a string with fields
 _ESCAPES = {"t": " ", "r": " ", "\\": "\\", '"': '"', "'": "'"}
 _ODD = "abfvxNuU01234567"
@@ -24,7 +27,7 @@ _FIELDS = {
     "substitute": re.compile(r"(?P<brace>\$\$)|\$(?:\{(\w+)\}|(\w+))"),
     "render": re.compile(r"(?P<brace>(?!))|\{\{[ \t]*(\w+)[ \t]*\}\}"),
 }
-_DIGITS = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWYZ"  # `_1` and `_X` are names of CuTe
 _JOINING = "_+-*/<>=&|!:%^#.\\"
 _DIRECTIVE = re.compile(r"\s*#")
 
@@ -62,6 +65,16 @@ def of_cpp(text: str) -> Iterator[Piece]:
             made = _filled(text[at:end], "format", holes) if formats else text[at:end]
             yield Piece(at, made, tuple(holes.values()))
             at = end
+
+
+def flags_of_cpp(text: str) -> dict[str, str]:
+    """What flags of the compiler define (``"-DROWS=64"``) where a C++ program has one value for it."""
+    found: dict[str, set[str]] = {}
+    for flag in _FLAG.finditer(text):
+        whole = flag["end"] is not None and not flag["value"].endswith("=") and "{" not in flag["value"]
+        value = flag["value"][1:] if flag["value"] else "1"
+        found.setdefault(flag["name"], set()).add(value if whole else "")
+    return {name: next(iter(values)) for name, values in found.items() if len(values) == 1 and "" not in values}
 
 
 def of_python(text: str) -> Iterator[Piece]:
@@ -185,7 +198,7 @@ def _filled(made: str, template: str, holes: dict[str, Hole]) -> str:
         wanted = next((g for g in found.groups()[1:] if g), "")
         if not wanted:  # fields in turn
             wanted, count = str(count), count + 1
-            written = f"{{{_DIGITS[(count - 1) % len(_DIGITS)]}" if len(found[0]) == 2 else found[0]
+            written = f"{{{_LETTERS[(count - 1) % len(_LETTERS)]}" if len(found[0]) == 2 else found[0]
             return _hole(written, wanted, holes, field=True) or found[0]
         return _hole(found[0], wanted, holes, field=True) or found[0]
 

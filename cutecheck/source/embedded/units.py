@@ -13,7 +13,7 @@ from cutecheck.source.discover import may_hold
 from cutecheck.source.embedded.constants import Constants
 from cutecheck.source.embedded.launches import launches, written
 from cutecheck.source.embedded.paths import nth
-from cutecheck.source.embedded.strings import Hole, Piece, of_cpp, of_python
+from cutecheck.source.embedded.strings import Hole, Piece, flags_of_cpp, of_cpp, of_python
 
 # what compiles strings: of Python, and of C++; plain searches, since every file of a tree may be asked
 _COMPILERS = {
@@ -187,7 +187,7 @@ def _unit(text: str, pieces: list[Piece], constants: Constants | None, instances
     for piece in pieces:
         out[piece.start : piece.start + len(piece.text)] = piece.text
     joined = "".join(out)
-    defines = {} if constants is None else _defines(pieces, constants)
+    defines = _used(pieces, flags_of_cpp(text)) if constants is None else _defines(pieces, constants)
     before = text[: pieces[0].start].split("\n")[:-1]  # lines that are free for them
     given = [f"#define {name} {value}" for name, value in list(defines.items())[: len(before)]]
     made = "\n".join((*given, *joined.split("\n")[len(given) :]))
@@ -212,6 +212,11 @@ def _launched(made: str, constants: Constants) -> str:
         else:
             lines.append(text)
     return "\n".join(lines)
+
+
+def _used(pieces: list[Piece], macros: dict[str, str]) -> dict[str, str]:
+    """Of macros those whose names stand in some piece."""
+    return {n: v for n, v in macros.items() if any(re.search(rf"\b{n}\b", p.text) for p in pieces)}
 
 
 def _defines(pieces: list[Piece], constants: Constants) -> dict[str, str]:

@@ -336,3 +336,28 @@ def test_a_file_has_no_more_than_so_many_units() -> None:
 
 def test_pieces_of_two_sides_are_no_text_of_their_own() -> None:
     assert not embedded(b'A = "x" + f(1)\nimport nvrtc\n', python=True).units
+
+
+@pytest.mark.parametrize(
+    ("flags", "rows"),
+    [
+        ('{"-DROWS=32", "-std=c++20"}', "32"),
+        ('{"-D ROWS=32"}', "32"),
+        ('{few ? "-DROWS=32" : "-DROWS=64"}', None),
+        ('{"-DROWS=" + std::to_string(rows)}', None),
+        ('{"-DROWS=3"s + "2"}', None),
+        ('{std::format("-DROWS={}", rows)}', None),
+    ],
+)
+def test_flags_of_a_program_of_cpp_define(flags: str, rows: str | None, tmp_path: Path) -> None:
+    code = KERNEL + LAUNCH.replace("64", "ROWS")
+    text = f'#include <nvrtc.h>\nchar const* s = R"cuda(\n{code})cuda";\nauto made = build(s, {flags});\n'
+    (tmp_path / "a.cpp").write_text(text)
+    assert {dict(s.bindings).get("N") for s in facts(tmp_path).sites if s.status == "resolved"} == {rows or "?"}
+
+
+def test_a_field_in_turn_is_no_integer_of_cute(tmp_path: Path) -> None:
+    code = "#define ROWS {}\n#define MORE {}\n" + (KERNEL + LAUNCH).replace("{", "{{").replace("}", "}}")
+    text = f'auto s = std::format(R"(\n{code.replace("fill<64>", "fill<MORE>")})");\n'
+    (tmp_path / "a.cpp").write_text(f"#include <nvrtc.h>\n{text}auto made = nvrtcCreateProgram;\n")
+    assert not [s for s in facts(tmp_path).sites if "_1" in dict(s.bindings).values()]
