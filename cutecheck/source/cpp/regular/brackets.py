@@ -72,6 +72,8 @@ class Brackets(Writer):
                 if partner[at] > at:
                     if tok == "(":
                         self.parenthesis(at, *stack[-1])
+                    elif tok == "{" and texts[partner[at] + 1] == "..." and self.before(at) in ("{", ",", "("):
+                        self.fold(at, partner[at])  # `{{f<T>, g<T>}...}`: the grammar expands no braced list
                     stack.append((tok, at))
             elif partner[at] >= 0 and len(stack) > 1:
                 stack.pop()

@@ -298,8 +298,16 @@ def _of_table(m: Machine, node: ir.Index, value: Value, env: Env) -> Value:
     """An element of a table of functions, which of them is not known."""
     if not isinstance(value, Unknown) or isinstance(value, OneOf) or not repeatable.quiet(node.base):
         return value
+    return one_of(_of_rows(m, node, env), value.reason, node.span) or value
+
+
+def _of_rows(m: Machine, node: ir.Index, env: Env) -> list[Value]:
+    """What an element may be of a table, or of a table of tables: ``table[i][j]``."""
     base = places.whole(m, node.base, env)
-    return (one_of(base, value.reason, node.span) if isinstance(base, tuple) else None) or value
+    rows = [base] if isinstance(base, tuple) else _of_rows(m, node.base, env) if isinstance(node.base, ir.Index) else []
+    at = constant(m.eval(node.args[0], env)) if len(node.args) == 1 and repeatable.quiet(node.args[0]) else None
+    parts = [row if at is None else row[at : at + 1] for row in rows if isinstance(row, tuple)]
+    return [v for part in parts for v in part] if len(parts) == len(rows) else []
 
 
 def indexed(m: Machine, node: ir.Index, env: Env) -> tuple[Value, places.Cells | None]:
