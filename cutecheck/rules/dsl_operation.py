@@ -12,6 +12,7 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.targets import earliest, lacking
 from cutecheck.rules.rejected import Rejected
 
+_LAYOUT = "give each mode an extent of at least 1, and a stride of its own"
 _MAKERS = ("make_copy_atom", "make_mma_atom", "make_tiled_mma", "make_trivial_tiled_mma")
 
 
@@ -20,7 +21,8 @@ class OperationNotLegal(Rejected):
 
     What it checks
         The shape, element types, accumulator and architecture of ``cute.nvgpu`` operations against what the hardware
-        has, and the architecture of every atom that a Python source makes.
+        has, the architecture of every atom that a Python source makes, and that a layout of the DSL has extents of at
+        least 1 and a stride for each.
 
     Why
         Some combinations the DSL refuses when it traces the kernel. Others it takes silently and the compiler fails
@@ -109,8 +111,9 @@ class OperationNotLegal(Rejected):
 
     def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
         gist = re.sub(r"^CuTe rejects (\w+): ", r"\1: ", text).removeprefix("the DSL rejects ")
-        return self.finding(span, gist, label="not an operation of the hardware", help=self.advice,
-                            enclosing=enclosing, arch=arch)  # fmt: skip
+        layout = gist.startswith("make_layout")
+        return self.finding(span, gist, label="not a layout" if layout else "not an operation of the hardware",
+                            help=_LAYOUT if layout else self.advice, enclosing=enclosing, arch=arch)  # fmt: skip
 
 
 def _taken(atom: CopyAtom | MMAAtom) -> str:

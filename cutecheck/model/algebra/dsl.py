@@ -3,6 +3,7 @@
 Where a name is not defined here the DSL agrees with C++ and :func:`call` uses :mod:`cutecheck.model.algebra`.
 The differences, seen by running the DSL:
 
+* ``make_layout`` takes no extent below 1, and strides only that are nested as the shape is;
 * ``make_swizzle`` turns parameters that make no swizzle into ``S<0,4,3>`` silently;
 * ``tile_to_shape`` rounds up where the atom does not divide the target;
 * ``recast_layout`` rounds strides up, and takes any ratio (a factor that is no power of two leaves a swizzle alone);
@@ -37,7 +38,20 @@ def make_swizzle(b: int, m: int, s: int) -> Swizzle:
 
 
 def make_layout(shape: IntTuple, *, stride: IntTuple | None = None) -> Layout:
+    """CuteError for extents below 1 and for strides that are nested otherwise, which C++ takes."""
+    empty = next((n for n in it.leaves(shape) if isinstance(n, int) and n < 1), None)
+    if empty is not None:
+        raise CuteError(f"expects extents of at least 1, and got {empty}", shape)
+    if stride is not None and _nested_otherwise(shape, stride):
+        raise CuteError("expects a stride for each extent of the shape, and got", shape, stride)
     return Layout(shape, algebra.compact_major(shape) if stride is None else stride)
+
+
+def _nested_otherwise(a: object, b: object) -> bool:
+    """Two tuples differ in length, or a number stands where the other has a tuple; a run-time value may be either."""
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) != len(b) or any(map(_nested_otherwise, a, b))
+    return any(isinstance(x, tuple) and isinstance(y, int) for x, y in ((a, b), (b, a)))
 
 
 def make_ordered_layout(shape: IntTuple, order: IntTuple) -> Layout:

@@ -23,6 +23,7 @@ from cutecheck.model.prove.domains import (
 from cutecheck.model.prove.engines import brute
 from cutecheck.model.prove.hypotheses import follows_from_one, others_met, satisfiable
 from cutecheck.model.prove.instances import at, finite_parameters, instances
+from cutecheck.model.prove.no_elements import empty, ill_formed
 from cutecheck.model.prove.obligation import EngineRun, Obligation, Outcome, Verdict, Witness
 from cutecheck.model.prove.replay import replayed
 from cutecheck.model.prove.small import in_small_numbers
@@ -105,7 +106,14 @@ def _prove(obligation: Obligation, options: Options) -> Outcome:
         if own:
             reason = f"`{own[0].split(PER_THREAD)[0]}` may differ from thread to thread, and is not known"
             return Outcome(obligation, Verdict.UNKNOWN, reason=reason)
-    entries = _ENGINES.get(type(cast("p.Payload", obligation.objects)), ())
+    payload = cast("p.Payload", obligation.objects)
+    none = ill_formed(payload)
+    if none is not None:
+        return Outcome(obligation, Verdict.UNKNOWN, reason=none)
+    nothing = empty(payload)
+    if nothing is not None:
+        return Outcome(obligation, Verdict.VACUOUS, reason=nothing)
+    entries = _ENGINES.get(type(payload), ())
     if options.engine is not None:
         entries = tuple(e for e in entries if e[0] == options.engine)
     entries = tuple(e for e in entries if e[0] not in options.without)

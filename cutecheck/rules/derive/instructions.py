@@ -164,6 +164,8 @@ class _Walk:
 
     def _threads(self, count: int) -> list[int]:
         """The threads of the block that take the copy's slices: of ``get_slice(threadIdx.x - 128)`` not the first."""
+        if count > LARGEST_BLOCK:
+            raise _Apart
         if self.slice is None or str(self.slice) == THREAD or {v.name for v in self.slice.variables()} != {THREAD}:
             return list(range(count))
         found: dict[int, int] = {}

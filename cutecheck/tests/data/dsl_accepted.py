@@ -100,6 +100,14 @@ def layouts3():
     l5 = cute.complement(cute.make_layout((4, 4), stride=(1, 2)), 64)
 
 
+@cute.jit
+def layouts4():
+    l6 = cute.make_layout((8, -1), stride=(1, 128))
+    l7 = cute.make_layout((16, 0))
+    l8 = cute.make_layout((16, (2, 2)), stride=(8, 1))
+    l9 = cute.make_layout((16, ()), stride=(8, ()))
+
+
 tv()
 mma()
 mma2()
@@ -129,3 +137,4 @@ divides2()
 layouts()
 layouts2()
 layouts3()
+layouts4()

@@ -83,3 +83,12 @@ def test_offsets(tmp_path: Path, case: str) -> None:
     assert not report.failures and not report.errors and len(report.facts.events) >= 2
     assert all("are computed for other elements" in f.message for f in report.findings)
     assert len(report.findings) == 2 * wrong
+
+
+def test_more_threads_than_any_block(tmp_path: Path) -> None:
+    """They are not listed one by one."""
+    text = KERNEL.replace("block=[128, 1, 1]", f"block=[{1 << 62}, 1, 1]")
+    assert text != KERNEL
+    (tmp_path / "kernel.py").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT604",), cache=False))
+    assert not report.failures and not report.errors and not report.findings
