@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from cutecheck.engine.check import internal_error
 from cutecheck.engine.fixes.bench import Bench, Proposal
 from cutecheck.engine.fixes.files import Files
-from cutecheck.engine.fixes.judge import problem
+from cutecheck.engine.fixes.judge import COSTS, problem
 from cutecheck.engine.fixes.remedies import proposals
 from cutecheck.engine.fixes.text import Change, SourceText, overlap
 from cutecheck.engine.fixes.trial import Trial, changes_of
@@ -21,6 +21,7 @@ from cutecheck.rules import Context
 from cutecheck.source.files import held
 
 MAX_ROUNDS = 200
+_NOT_ALIKE = ("CUT601", "CUT602")  # copies of other elements, or of elements that others own
 _MORE = 6  # fixes that are tried for a finding that another fix brought up
 Key = tuple[object, ...]
 Checked = tuple[Report, Context]
@@ -87,14 +88,18 @@ class _Run:
         return True
 
     def _candidates(self, bench: Bench) -> Todo:
-        """The first untried fix of every finding."""
+        """The first untried fix of every finding; better kinds of remedy first, which may help others, too."""
         found = []
+        apart = {(f.span, f.arch) for f in self.state[0].findings if f.code in _NOT_ALIKE}
         for finding in self.state[0].findings:
+            if finding.code in COSTS and (finding.span, finding.arch) in apart:
+                continue  # of a copy that moves the wrong elements
             for proposal in self._proposals(finding, bench):
                 if (self.unsafe or proposal.fix.safe) and _key(finding, proposal.fix, bench.files) not in self.tried:
                     found.append((finding, proposal))
                     break
-        return found
+        best = min((p.rank for _, p in found), default=0)
+        return [(f, p) for f, p in found if p.rank == best]
 
     def _proposals(self, finding: Finding, bench: Bench) -> list[Proposal]:
         try:
@@ -109,7 +114,7 @@ class _Run:
             return False
         with held(trial.contents):
             after = self.checker()
-        if problem(self.state[0], after[0], [f for f, _ in batch], trial) is not None:
+        if problem(self.state[0], after[0], [f for f, _ in batch], trial, self._loose(), _uncover(batch)) is not None:
             return False
         self._keep(trial, batch, after, files)
         return True
@@ -122,7 +127,7 @@ class _Run:
         if trial is not None:
             with held(trial.contents):
                 after = self.checker()
-                wrong = problem(self.state[0], after[0], [finding], trial)
+                wrong = problem(self.state[0], after[0], [finding], trial, self._loose(), _uncover([one]))
                 if wrong is None:
                     self._keep(trial, [one], after, files)
                     return
@@ -144,10 +149,17 @@ class _Run:
                 continue
             with held(both.contents):
                 after = self.checker()
-            if problem(self.state[0], after[0], [first[0]], both) is None:
+            if problem(self.state[0], after[0], [first[0]], both, self._loose(), _uncover([first])) is None:
                 self._keep(both, [first, (new, proposal)], after, files)
                 return True
         return False
+
+    def _loose(self) -> Set[Key]:
+        """Shared memory that safe fixes leave as it is; empty where unsafe ones are asked for."""
+        if self.unsafe:
+            return frozenset()
+        bench = Bench(self.state[1], Files(self.paths))
+        return {(b.buffer_id, b.arch) for b in self.state[0].facts.buffers if bench.loose(b)}
 
     def _keep(self, trial: Trial, batch: Todo, after: Checked, files: Files) -> None:
         for step in trial.steps:
@@ -166,6 +178,11 @@ class _Run:
         fixed = {_of(a.finding) for a in self.out.applied}
         self.out.rolled_back = [a for a in self.out.rolled_back if _of(a.finding) not in fixed]
         return self.out
+
+
+def _uncover(batch: Todo) -> bool:
+    """Only what an access is said of changes, not the access."""
+    return all(p.uncovers for _, p in batch)
 
 
 def _of(finding: Finding) -> Key:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 
+from cutecheck.engine.fixes.by_hand import by_hand
 from cutecheck.engine.fixes.spelling import Region, closing, definition
 from cutecheck.engine.fixes.text import Change, SourceText
-from cutecheck.facts import Call, Event, Facts, Site, Span, TensorFact
+from cutecheck.facts import Call, Event, Facts, Site, SmemBuffer, Span, TensorFact
 from cutecheck.findings import Edit, Finding, Fix
-from cutecheck.model.layout import AnyLayout
+from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout
 from cutecheck.records import record
 from cutecheck.rules import Context
 from cutecheck.rules.derive import bank
 from cutecheck.rules.derive.buffers import Suggestion
 
+MAKERS = ("make_tensor", "allocate_tensor", "get_tensor")  # of tensors of memory that is there
 _DEPTH = 4  # aliases followed from a use to the literal
 _KEYWORDS = frozenset(
     ("using", "auto", "constexpr", "static", "const", "decltype", "typename", "cute", "Int", "Layout")
@@ -25,10 +27,16 @@ _KEYWORDS = frozenset(
 
 @record(frozen=True, slots=True)
 class Proposal:
-    """A fix for one finding; ``sure``: proved for all accesses, or plain from the text, before it is applied."""
+    """A fix for one finding; ``sure``: proved for all accesses, or plain from the text, before it is applied.
+
+    ``rank``: which of the remedies of its rule it is, best first. ``uncovers``: the accesses stay as they are, and can
+    be judged for more than before.
+    """
 
     fix: Fix
     sure: bool = False
+    rank: int = 0
+    uncovers: bool = False
 
 
 @dataclass(slots=True)
@@ -38,6 +46,7 @@ class Bench:
     context: Context
     files: Callable[[str], SourceText | None]
     thorough: bool = False
+    written: dict[tuple[AnyLayout, str], list[tuple[TensorFact, list[Region]]]] = field(default_factory=dict)
 
     @property
     def facts(self) -> Facts:
@@ -81,14 +90,34 @@ class Bench:
     def tensors_made(self, tensor: TensorFact, event: Event | Call) -> list[Call]:
         """The calls that make whole tensors of an operand's memory, those of its own layout first."""
         root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
-        calls = [
-            c
-            for c in self.context.index.calls_on.get((tensor.buffer or "", event.arch), [])
-            if c.function in ("make_tensor", "allocate_tensor", "get_tensor")
-        ]
+        found = self.context.index.calls_on.get((tensor.buffer or "", event.arch), [])
+        calls = [c for c in found if c.function in MAKERS]
         calls = [c for c in calls if c.enclosing == event.enclosing] or calls
         exact = [c for c in calls if isinstance(c.result, TensorFact) and c.result.layout == root]
+        if not calls and isinstance(root, (Layout, ComposedLayout)):  # a helper that also makes other tensors
+            return self.makers(root, tensor.space, event.arch)
         return exact or calls
+
+    def makers(self, layout: AnyLayout, space: str | None, arch: str) -> list[Call]:
+        """The calls that make tensors of a layout, of any memory or of one."""
+        return [
+            c for c in self.facts.calls
+            if c.arch == arch and c.function in MAKERS and isinstance(c.result, TensorFact)
+            and c.result.layout == layout and space in (None, c.result.space)
+        ]  # fmt: skip
+
+    def whole(self, tensor: TensorFact) -> bool:
+        """Every access of the memory of a tensor is known, and goes through a layout."""
+        mine = [b for b in self.facts.buffers if b.buffer_id == tensor.buffer]
+        return bool(mine) and not any(map(self.loose, mine))
+
+    def loose(self, buffer: SmemBuffer) -> bool:
+        """Memory with accesses that are not known, or that go past its layouts."""
+        if not buffer.accesses_complete:
+            return True
+        region = self.region(buffer.span)
+        name = re.split(r"::|\.", buffer.name)[-1]
+        return region is not None and not region.source.python and by_hand(region, name)
 
     def views_made(self, tensor: TensorFact, event: Event | Call) -> list[Call]:
         """The calls that make whole tensors of an operand's memory, one of each layout."""
@@ -97,8 +126,7 @@ class Bench:
         made = {
             c.result.layout: c
             for c in calls
-            if c.function in ("make_tensor", "allocate_tensor", "get_tensor") and isinstance(c.result, TensorFact)
-            and c.result.layout != root
+            if c.function in MAKERS and isinstance(c.result, TensorFact) and c.result.layout != root
         }  # fmt: skip
         own = [c for c in self.tensors_made(tensor, event) if isinstance(c.result, TensorFact)]
         return [*own[:1], *made.values()]
@@ -118,9 +146,15 @@ class Bench:
         if name in _KEYWORDS:
             return []
         above = [begin for begin, end in _assignments(source.code).get(name, ()) if end <= before]
-        if above:
+        named = [m for m in _typedefs(source.code).get(name, ()) if m.end() <= before]
+        if above or named:
+            if named and (not above or named[-1].start() > above[-1]):
+                return [(Region(source, *named[-1].span(1)), True)]
             found = _statement(source, above[-1])
             return [found] if found is not None else []
+        body = _returned(source, name, before)
+        if body is not None:
+            return [(body, False)]
         spans = dict.fromkeys(s.call_span for s in self.context.index.sites_named.get(name, []))
         regions = [r for span in spans if (r := self.region(span)) is not None and not r.source.python]
         return [definition(r) for r in regions]
@@ -153,6 +187,38 @@ def _assignments(code: str) -> dict[str, list[tuple[int, int]]]:
     for m in re.finditer(r"(?<![\w.])([^\W\d]\w*)\s*=(?!=)", code):
         found.setdefault(m[1], []).append(m.span())
     return found
+
+
+@lru_cache(maxsize=64)
+def _typedefs(code: str) -> dict[str, list[re.Match[str]]]:
+    """``typedef type name;``"""
+    found: dict[str, list[re.Match[str]]] = {}
+    for m in re.finditer(r"(?<!\w)typedef\s+([^;{}]*?)\s+(\w+)\s*;", code):
+        found.setdefault(m[2], []).append(m)
+    return found
+
+
+def _returned(source: SourceText, name: str, before: int) -> Region | None:
+    """What the one function of a name returns, where it has one ``return`` and stands above."""
+    code = source.code
+    if source.python:
+        heads = re.finditer(rf"^([ \t]*)def {name}\b[^\n]*(?:\n\1[ \t]+[^\n]*|\n[ \t]*(?=\n))*", code, re.MULTILINE)
+        bodies = [m.span() for m in heads]
+    else:
+        heads = re.finditer(rf"(?<![\w.:>]){name}\s*\([^;{{}}]*\{{", code)
+        bodies = [(m.end(), end) for m in heads if (end := closing(code, m.end() - 1)) is not None]
+    if len(bodies) != 1 or bodies[0][1] > before:
+        return None
+    begin, end = bodies[0]
+    found = list(re.finditer(r"(?<!\w)return\b", code[begin:end]))
+    if len(found) != 1:
+        return None
+    at = begin + found[0].end()
+    i = at
+    while i < end and code[i] != (";" if not source.python else "\n"):
+        inner = closing(code, i) if code[i] in "([{" else None
+        i = (i if inner is None else inner) + 1
+    return Region(source, at, i).stripped()
 
 
 def _statement(source: SourceText, at: int) -> tuple[Region, bool] | None:

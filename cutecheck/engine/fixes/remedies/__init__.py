@@ -6,6 +6,7 @@ A remedy proposes; what counts is what the check says after the edit (``apply``)
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from cutecheck.engine.fixes.bench import Bench, Proposal
 from cutecheck.engine.fixes.remedies import atoms, calls, layouts, partitions, swizzles
@@ -33,6 +34,7 @@ REMEDIES: dict[str, tuple[Remedy, ...]] = {
     "CUT503": (swizzles.canonical,),
     "CUT602": (calls.retiled,),
     "CUT701": (partitions.block_size,),
+    "CUT706": (partitions.block_size,),
     "CUT901": (calls.coordinate,),
 }
 
@@ -40,7 +42,7 @@ REMEDIES: dict[str, tuple[Remedy, ...]] = {
 def proposals(finding: Finding, bench: Bench) -> list[Proposal]:
     """Every edit to try for a finding, best first, each once."""
     found: dict[object, Proposal] = {}
-    for remedy in REMEDIES.get(finding.code, ()):
+    for rank, remedy in enumerate(REMEDIES.get(finding.code, ())):
         for proposal in remedy(finding, bench):
-            found.setdefault(proposal.fix.edits, proposal)
+            found.setdefault(proposal.fix.edits, replace(proposal, rank=rank))
     return list(found.values())

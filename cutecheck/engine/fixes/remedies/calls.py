@@ -28,7 +28,8 @@ def coordinate(finding: Finding, bench: Bench) -> Iterator[Proposal]:
         yield Proposal(fix, sure=True)
 
 
-_FRAGMENT = re.compile(r"(?:(\w+)\.get_\w+\([^)]*\)\.)?partition_fragment_([ABC])\s*\(\s*(\w+)")
+_FRAGMENT = re.compile(r"(?:(\w+)\.(?:get_\w+\([^)]*\)\.)?)?(?:partition|make)_fragment_([ABC])\s*\(\s*(\w+)")
+_SLICE = re.compile(r"(\w+)\.get_(?:thread_)?slice\b")
 
 
 def retiled(finding: Finding, bench: Bench) -> Iterator[Proposal]:
@@ -47,6 +48,9 @@ def retiled(finding: Finding, bench: Bench) -> Iterator[Proposal]:
     if thread is None or source is None:
         return
     mma = source[1] or source[3]
+    for slices, _ in [] if made is None or source[1] is None else bench.resolve(mma, made.source, made.begin):
+        of = _SLICE.match(slices.code)
+        mma = of[1] if of else mma
     for copy, _ in bench.definitions(given[0]):
         call = re.search(r"(?<!\w)make_tiled_copy\s*\(", copy.code)
         parts = arguments(copy, call.end() - 1) if call else []

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 
 from cutecheck.engine.fixes.bench import Bench, Proposal
-from cutecheck.engine.fixes.remedies.swizzles import layout_definitions
+from cutecheck.engine.fixes.remedies.swizzles import layout_definitions, root_of, stride_numbers
 from cutecheck.engine.fixes.spelling import Region, arguments, flat, layouts, tuple_of, with_number
 from cutecheck.engine.fixes.text import Change
 from cutecheck.facts import Call, SmemBuffer, TensorFact
@@ -38,7 +38,7 @@ def static_unit_stride(finding: Finding, bench: Bench) -> Iterator[Proposal]:
                     change = ones[0].to(f"{prefix}Int<1>{{}}")
                     fix = bench.fix("make the unit stride static", [change], region.source, True)
                     if fix is not None:
-                        yield Proposal(fix, sure=True)
+                        yield Proposal(fix, sure=True, uncovers=True)
 
 
 def aligned_strides(finding: Finding, bench: Bench) -> Iterator[Proposal]:
@@ -52,13 +52,15 @@ def aligned_strides(finding: Finding, bench: Bench) -> Iterator[Proposal]:
                 for spelled in layouts(region):
                     if spelled.stride is None:
                         continue
+                    written = flat(tuple_of(spelled.stride))
+                    known = stride_numbers(root_of(access.tensor)) or []
+                    numbers = known if len(known) == len(written) else [leaf.value for leaf in written]
                     for step in range(4):
                         changes: list[Change | None] = []
-                        for leaf in flat(tuple_of(spelled.stride)):
-                            value = leaf.value
+                        for leaf, value in zip(written, numbers, strict=True):
                             if value is not None and value > 1 and value % vector:
                                 up = (-(-value // vector) + step) * vector
-                                changes.append(with_number(leaf.region, up))
+                                changes.append(with_number(leaf.region, up, up - value))
                         title = f"strides of whole {int(access.bits) // 8}-byte vectors"
                         if changes and (fix := bench.fix(title, changes, region.source, False)) is not None:
                             yield Proposal(fix)
@@ -74,6 +76,11 @@ def aligned_array(finding: Finding, bench: Bench) -> Iterator[Proposal]:
     buffers = buffers or [b for b in bench.facts.buffers if b.buffer_id in names and b.arch == finding.arch]
     for buffer in buffers:
         yield from _aligned(buffer, int(stated[1]) if stated else 128, bench)
+    if "into its struct" in finding.message:  # a member, which its vectors' width will do
+        wide = {a.tensor.buffer: int(a.width_bytes) for e in bench.events(finding) for a in accesses(e)}
+        for buffer in bench.facts.buffers:
+            if buffer.buffer_id in wide and buffer.arch == finding.arch and buffer not in buffers:
+                yield from _aligned(buffer, wide[buffer.buffer_id], bench)
 
 
 def _aligned(buffer: SmemBuffer, need: int, bench: Bench) -> Iterator[Proposal]:
@@ -96,9 +103,10 @@ def _aligned(buffer: SmemBuffer, need: int, bench: Bench) -> Iterator[Proposal]:
             change = Change(shared.end(), shared.end(), f"alignas({need}) ")
         else:
             change = Change(first.start(), first.start(), f"alignas({need}) ") if first else None
-    fix = bench.fix(f"align `{buffer.name}` to {need} bytes", [change], source, True)
+    what = f"`{buffer.name}`" if buffer.name else "the allocation"
+    fix = bench.fix(f"align {what} to {need} bytes", [change], source, True)
     if fix is not None:
-        yield Proposal(fix, sure=True)
+        yield Proposal(fix, sure=True, uncovers=True)
 
 
 def made_like(finding: Finding, bench: Bench) -> Iterator[Proposal]:

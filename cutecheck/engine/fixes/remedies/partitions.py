@@ -44,12 +44,14 @@ def compact_threads(finding: Finding, bench: Bench) -> Iterator[Proposal]:
     for at, _ in bench.definitions(region):
         match = re.search(_COPY, at.code)
         given = arguments(at, match.end() - 1) if match else []
-        for layout in layouts(given[1])[:1] if len(given) > 1 else []:
-            if layout.stride is None:
-                continue
-            change = Region(at.source, layout.shape.end, layout.stride.end).to("")
-            if (fix := bench.fix("number the threads without gaps", [change], at.source, False)) is not None:
-                yield Proposal(fix)
+        for written, _ in bench.definitions(given[1]) if len(given) > 1 else []:
+            for layout in layouts(written)[:1]:
+                if layout.stride is None:
+                    continue
+                change = Region(written.source, layout.shape.end, layout.stride.end).to("")
+                fix = bench.fix("number the threads without gaps", [change], written.source, False)
+                if fix is not None:
+                    yield Proposal(fix)
 
 
 def plain_permutation(finding: Finding, bench: Bench) -> Iterator[Proposal]:

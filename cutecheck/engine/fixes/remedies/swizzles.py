@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from cutecheck.engine.fixes.bench import Bench, Proposal
 from cutecheck.engine.fixes.spelling import Leaf, Region, arguments, flat, layouts, number, tuple_of, with_number
 from cutecheck.engine.fixes.text import Change
-from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.facts import Call, Event, TensorFact, Unknown
 from cutecheck.findings import Finding
 from cutecheck.model.ints import known_value
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, Swizzle, SwizzleUnit
@@ -31,13 +31,43 @@ def free_buffer(finding: Finding, bench: Bench) -> Iterator[Proposal]:
             if found is None:
                 continue
             swizzle, padding = found.synthesis.swizzle, found.synthesis.padding
-            for region, is_type in layout_definitions(bench, event, access.tensor):
+            others = _others(bench, event, access.tensor)
+            for region, is_type in sorted(layout_definitions(bench, event, access.tensor), key=_is_alias):
+                users = [t for t, written in others if any(_same(region, r) for r in written)]
+                if any(t.space != "smem" for t in users):
+                    continue  # elements of global memory would lie elsewhere
                 safe = found.safe and _of_all_views(bench, region, event, access.tensor)
+                safe = safe and all(map(bench.whole, (access.tensor, *users)))
                 if swizzle is not None:
                     yield from _swizzled(bench, region, is_type, found.current, swizzle, safe)
                 elif padding is not None:
                     pitch = padding.pitch - padding.extra
                     yield from padded(bench, region, access.tensor, pitch, padding.extra, safe)
+
+
+def _others(bench: Bench, event: Event, tensor: TensorFact) -> list[tuple[TensorFact, list[Region]]]:
+    """Tensors of other memory that have the same layout, and where theirs is written: perhaps at the same place."""
+    root = root_of(tensor)
+    if not isinstance(root, (Layout, ComposedLayout)):
+        return []
+    found = bench.written.get((root, event.arch))
+    if found is None:
+        made = ((c, c.result) for c in bench.makers(root, None, event.arch) if isinstance(c.result, TensorFact))
+        regions = _written(bench)
+        found = [(t, regions(c)) for c, t in made if t.space in ("smem", "gmem")]
+        bench.written[root, event.arch] = found
+    return [(t, written) for t, written in found if t.buffer != tensor.buffer]
+
+
+def _is_alias(written: tuple[Region, bool]) -> bool:
+    """A layout type that stands for another one by name: what one of several users calls it."""
+    region, is_type = written
+    return is_type and re.fullmatch(r"[\w:]+", region.code) is not None
+
+
+def root_of(tensor: TensorFact) -> AnyLayout | Unknown:
+    """The layout of the whole tensor."""
+    return tensor.root_layout if tensor.root_layout is not None else tensor.layout
 
 
 def _of_all_views(bench: Bench, region: Region, event: Event, tensor: TensorFact) -> bool:
@@ -67,7 +97,7 @@ def _same(one: Region, other: Region) -> bool:
 
 def layout_definitions(bench: Bench, event: Event | Call, tensor: TensorFact) -> list[tuple[Region, bool]]:
     """Where the layout of a tensor's memory is written: in its ``make_tensor``, or where that takes it from."""
-    root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
+    root = root_of(tensor)
     starts: list[tuple[Region, bool]] = []
     for call in bench.tensors_made(tensor, event):
         region = bench.region(call.span)
@@ -98,17 +128,19 @@ def _swizzled(
             if fix is not None:
                 yield Proposal(fix, sure=True)
         return
-    if current is not None or wanted.unit is not SwizzleUnit.ELEMENT or len(layouts(region)) != 1:
+    if current is not None or wanted.unit is not SwizzleUnit.ELEMENT:
         return
-    whole = layouts(region)[0].whole
-    if whole.begin != region.begin and not re.match(
+    alias = _is_alias((region, is_type))
+    if len(layouts(region)) != 1 and not alias:
+        return
+    if not alias and layouts(region)[0].whole.begin != region.begin and not re.match(
         r"(?:cute::)?(?:tile_to_shape|composition|decltype)\b", region.code
-    ):
+    ):  # fmt: skip
         return
     change = region.to(_wrapped(region, is_type, wanted))
     fix = bench.fix(f"swizzle the layout by {title}", [change], region.source, safe)
     if fix is not None:
-        yield Proposal(fix, sure=not region.source.python)
+        yield Proposal(fix, sure=not region.source.python and not alias)
 
 
 def swizzle_numbers(region: Region, spelled: Region, current: Swizzle | None, wanted: Swizzle) -> list[Change | None]:
@@ -138,8 +170,8 @@ def _wrapped(region: Region, is_type: bool, sw: Swizzle) -> str:
 
 def padded(bench: Bench, region: Region, tensor: TensorFact, pitch: int, extra: int, safe: bool) -> Iterator[Proposal]:
     """Rows of ``pitch + extra`` elements: every stride that counts whole rows, where all are written out."""
-    root = tensor.root_layout if tensor.root_layout is not None else tensor.layout
-    modes = _modes(root)
+    root = root_of(tensor)
+    modes = stride_numbers(root)
     for spelled in layouts(region):
         if spelled.stride is None or modes is None:
             continue
@@ -158,7 +190,8 @@ def padded(bench: Bench, region: Region, tensor: TensorFact, pitch: int, extra: 
             yield Proposal(fix, sure=True)
 
 
-def _modes(layout: object) -> list[int] | None:
+def stride_numbers(layout: object) -> list[int] | None:
+    """The strides of all modes in order; None where one is no number."""
     inner = layout.b if isinstance(layout, ComposedLayout) else layout
     found = leaves(inner.shape, inner.stride) if isinstance(inner, Layout) else None
     values = [known_value(s) for _, s in found] if found is not None else [None]
@@ -190,7 +223,7 @@ def canonical(finding: Finding, bench: Bench) -> Iterator[Proposal]:
         tensor = next((a for a in call.arguments if isinstance(a, TensorFact)), None)
         if tensor is None or tensor.dtype is None:
             continue
-        root: AnyLayout | object = tensor.root_layout if tensor.root_layout is not None else tensor.layout
+        root = root_of(tensor)
         current = root.a if isinstance(root, ComposedLayout) and isinstance(root.a, Swizzle) else None
         major = "MN" if "MN-major" in finding.message else "K"
         for region, is_type in layout_definitions(bench, call, tensor):
