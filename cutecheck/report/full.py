@@ -51,7 +51,9 @@ def _finding(finding: Finding, others: int, report: Report) -> Iterator[Line]:
     shown = snippet(lines, marks, finding.severity) if lines is not None else []
     yield from shown
     for related in finding.related:
-        if related not in own or not shown:
+        if related.span == finding.span:
+            yield Line(safe(f"  = note: {related.label}"))
+        elif related not in own or not shown:
             yield from _elsewhere(related, report)
     if finding.witness:
         yield from _witness(finding.witness)

@@ -65,6 +65,10 @@ class BulkCopySize(Rejected):
         """,
     )
 
+    def explain(self, gist: str) -> str:
+        found = re.search(r"SM90_BULK_COPY\w*, (\d+)$", gist)
+        return f"{found[1]} bits: {int(found[1]) // 8} % 16 = {int(found[1]) // 8 % 16} bytes" if found else ""
+
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         yield from super().on_site(site, context)
         atom = atom_of(site.value)

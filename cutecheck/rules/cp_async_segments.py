@@ -17,6 +17,11 @@ from cutecheck.rules.derive.alignment import vector_faults
 from cutecheck.rules.derive.lanes import lone_thread
 from cutecheck.rules.derive.vectors import as_layout
 
+_ADVICE = (
+    "let the lanes of a warp fill whole 128-byte lines of shared memory from whole lines of global memory, or lines of "
+    "different numbers modulo 4"
+)
+
 
 class CpAsyncSegments(Rule):
     """A cp.async.cg copy writes shared memory in more than twice the segments its source lines need.
@@ -103,7 +108,7 @@ class CpAsyncSegments(Rule):
             f"a cp.async.cg to `{dst.tensor.name}` takes up to {cost.segments} segments a warp instruction where "
             f"{cost.least} would do",
             label=f"{cost.segments} segments, {cost.least} would do",
-            help=f"{_cost(event, cost)}; by the model: {', '.join(cost.assumptions)}",
+            help=f"{_cost(event, cost)}; {_ADVICE}; by the model: {', '.join(cost.assumptions)}",
             related=[Related(t.span, f"part of {t.root_layout or t.layout}") for t in (src.tensor, dst.tensor)],
             enclosing=event.enclosing,
             arch=event.arch,

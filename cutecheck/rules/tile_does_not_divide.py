@@ -57,3 +57,12 @@ class TileDoesNotDivide(Rejected):
         static constexpr int kBytes = cosize_v<SmemK> * sizeof(Elem);
         """,
     )
+
+    def explain(self, gist: str) -> str:
+        """Of two shapes of plain numbers, the first mode that leaves something."""
+        found = re.search(r"block shape .*: \(([_\d,]+)\), \(([_\d,]+)\)$", gist)
+        if found is None:
+            return ""
+        block, target = ([int(n.strip("_")) for n in group.split(",")] for group in found.groups())
+        left = [(m, n, b) for m, (b, n) in enumerate(zip(block, target, strict=False)) if b and n % b]
+        return f"mode {left[0][0]}: {left[0][1]} by {left[0][2]} leaves {left[0][1] % left[0][2]}" if left else ""

@@ -13,7 +13,7 @@ from cutecheck.model.prove import properties as p
 
 
 def ill_formed(payload: p.Payload) -> str | None:
-    """Why a layout of the payload is none: an extent below 0, strides that are nested otherwise, nothing for a tile."""
+    """Why a layout of the payload is none: an extent below 0, or strides that are nested otherwise."""
     tile = (payload.tile,) if isinstance(payload, p.Coverage) else ()
     for shape in (*(x.shape for x in layouts(payload)), *tile):
         below = next((n for n in leaves(shape) if isinstance(n, int) and n < 0), None)
@@ -22,15 +22,13 @@ def ill_formed(payload: p.Payload) -> str | None:
     for layout in layouts(payload):
         if not _follows(layout.shape, layout.stride):
             return f"the strides of {text(layout.shape)} are {text(layout.stride)}"
-    return _without_elements(payload) if isinstance(payload, (p.Coverage, p.Bijective)) else None
+    return None
 
 
 def empty(payload: p.Payload) -> str | None:
     """The layout that has no elements, where that leaves nothing to ask: nothing is accessed."""
-    return None if isinstance(payload, (p.Coverage, p.Bijective)) else _without_elements(payload)
-
-
-def _without_elements(payload: p.Payload) -> str | None:
+    if isinstance(payload, (p.Coverage, p.Bijective, p.Injective)):  # what has no elements covers what has none
+        return None
     found = next((x for x in layouts(payload) if any(isinstance(n, int) and n == 0 for n in leaves(x.shape))), None)
     return None if found is None else f"{found} has no elements"
 

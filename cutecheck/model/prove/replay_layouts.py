@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from cutecheck.model.ints import as_expr
+from cutecheck.model.ints import Rel, as_expr
 from cutecheck.model.layout import AnyLayout, ComposedLayout, IntTuple, Layout, SmemPtrFlag, Swizzle, SwizzleUnit
 from cutecheck.model.prove import properties as p
 from cutecheck.model.prove.domains import condition_value
@@ -253,7 +253,12 @@ def holds(h: p.Holds, values: Values) -> Witness | None:
     left, right = c.lhs.evaluate(values), c.rhs.evaluate(values)
     if condition_value(c.rel, left, right):
         return None
-    return Witness(f"{c} does not hold: {left} against {right}{given}", (*parameters, ("left", left), ("right", right)))
+    named = (*parameters, ("left", left), ("right", right))
+    if c.rel is Rel.DIVIDES:
+        rest = f"{right} % {left} is {right % left}" if left else "the divisor is 0"
+        return Witness(f"{c} does not hold: {rest}{given}", named)
+    numbers = "" if c.lhs.constant is not None and c.rhs.constant is not None else f": {left} against {right}"
+    return Witness(f"{c} does not hold{numbers}{given}", named)
 
 
 def in_bounds(b: p.InBounds, values: Values) -> Witness | None:

@@ -95,7 +95,8 @@ def _coverage(c: p.Coverage, values: Values) -> Checked:
     hits: dict[int, tuple[int, int]] = {}
     doubled = outside = 0
     violation: Violation | None = None
-    counted = _without_copies(layout.shape[0], layout.stride[0], values) if c.replicated else range(len(threads))
+    copies = c.replicated and bool(threads)
+    counted = _without_copies(layout.shape[0], layout.stride[0], values) if copies else range(len(threads))
     for t in counted:
         spent += len(owned)
         if not whole and (violation is not None or spent > LIMIT):

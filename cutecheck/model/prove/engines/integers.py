@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cutecheck.model import expr as ex
+from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.ints import Condition, Rel, as_expr
@@ -174,6 +175,8 @@ def _different(t: Integers, left: list[Any], right: list[Any]) -> Any:
 
 def _once(t: Integers, shape: IntTuple, stride: IntTuple, size: Any) -> list[Any]:
     """Violations of: the layout maps its coordinates one to one onto [0, size)."""
+    if any(isinstance(n, int) and n == 0 for n in it.leaves(shape)):
+        raise UnsupportedError("a layout without elements has no coordinate to ask for")
     offset, _, digits, count = t.coordinate(shape, stride, "x")
     other, _, digits2, _ = t.coordinate(shape, stride, "y")
     return [
@@ -199,7 +202,7 @@ def _coverage(c: p.Coverage, t: Integers) -> list[Any]:
     if not isinstance(shape, tuple) or not isinstance(stride, tuple) or len(shape) != 2:
         raise UnsupportedError("a thread-value layout has two modes")
     threads_shape, threads_stride = shape[0], stride[0]
-    if c.replicated:
+    if c.replicated and all(n != 0 for n in it.leaves(threads_shape)):
         threads_shape, threads_stride = _distinct(threads_shape, threads_stride)
     return _once(t, (threads_shape, shape[1]), (threads_stride, stride[1]), _size(t, c.tile))
 

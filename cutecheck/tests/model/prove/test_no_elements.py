@@ -25,6 +25,7 @@ PAYLOADS = {
     "GmemSectors": lambda x: p.GmemSectors(Bits(16), Bits(128), LANE, 32, x),
     "GmmaCanonical": lambda x: p.GmmaCanonical(x, Bits(16), "K"),
     "Coverage": lambda x: p.Coverage(x, 16),
+    "replicated": lambda x: p.Coverage(x, 1, replicated=True),
     "Bijective": lambda x: p.Bijective(x, 16),
 }
 
@@ -34,10 +35,18 @@ def test_no_engine_is_asked(name: str) -> None:
     for layout, reason in ((NEGATIVE, "has an extent of -1"), (LOOSE, "the strides of (_16,()) are (_8,_1)")):
         outcome = prove(make_obligation(PAYLOADS[name](layout)))
         assert outcome.verdict is Verdict.UNKNOWN and outcome.reason.endswith(reason) and not outcome.runs
+    if name in ("Coverage", "replicated", "Bijective", "Injective"):  # of these there is something to say
+        return
     outcome = prove(make_obligation(PAYLOADS[name](EMPTY)))
-    tile = name in ("Coverage", "Bijective")  # nothing covers it
-    assert outcome.verdict is (Verdict.UNKNOWN if tile else Verdict.VACUOUS)
+    assert outcome.verdict is Verdict.VACUOUS
     assert outcome.reason == "(_8,_0):(_1,_8) has no elements" and not outcome.runs
+
+
+def test_copies_in_no_threads_cover_no_tile() -> None:
+    """A mode of stride 0 and extent 0 leaves no thread that holds anything."""
+    for tile, verdict in ((1, Verdict.REFUTED), (0, Verdict.PROVED)):
+        outcome = prove(make_obligation(p.Coverage(Layout((0, 8), (0, 3)), tile, replicated=True)))
+        assert outcome.verdict is verdict
 
 
 def test_a_tile_of_negative_extent_is_none() -> None:
