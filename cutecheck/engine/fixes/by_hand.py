@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 
 from cutecheck.engine.fixes.spelling import Region
-from cutecheck.engine.fixes.text import SourceText
 
 _OF = r"(?:[\w.\]\[]+(?:\.|->))?"  # the object whose member it is
 _BEFORE = r"(?<=[=(,;{}+\-&|<>?:!])\s*"  # of an operator before its only operand
@@ -13,31 +13,35 @@ _BEFORE = r"(?<=[=(,;{}+\-&|<>?:!])\s*"  # of an operator before its only operan
 
 def by_hand(array: Region, name: str) -> bool:
     """Whether code below the declaration of an array indexes it, or a pointer that is set to it, without a layout."""
-    begin, end = _scope(array)
-    return _taken(array.source, name, begin, end, 2)
+    return _asked(array.source.code, array.end, name)
 
 
-def _taken(source: SourceText, name: str, begin: int, end: int, depth: int) -> bool:
-    code = source.code[begin:end]
+@lru_cache(maxsize=1024)
+def _asked(code: str, declared: int, name: str) -> bool:
+    begin, end = _scope(code, declared)
+    return _taken(code[begin:end], name, 2)
+
+
+def _taken(code: str, name: str, depth: int) -> bool:
     of, word = _OF, re.escape(name)
     if re.search(rf"(?<!\w){word}\s*\[", code) or re.search(rf"{_BEFORE}\*\s*\(?\s*{of}{word}\b(?!\s*\()", code):
         return True
     cast = r"(?:\(?(?:\w+_cast\s*<[^;]*?>|\([\w:\s]+\*\))\s*\(?\s*)?"
     for alias in re.finditer(rf"(?<![\w.])(\w+)\s*=\s*{cast}&?\s*{of}{word}\b(?:\s*\[\s*0\s*\])?\s*\)?\s*[;,]", code):
-        if depth and alias[1] != name and _taken(source, alias[1], begin + alias.end(), end, depth - 1):
+        if depth and alias[1] != name and _taken(code[alias.end() :], alias[1], depth - 1):
             return True
     return False
 
 
-def _scope(array: Region) -> tuple[int, int]:
+def _scope(code: str, declared: int) -> tuple[int, int]:
     """From behind the declaration to the end of its function; the whole file for the member of a class."""
-    code, depth = array.source.code, 0
-    begin = next((i for i in range(array.end, len(code)) if code[i] in ",;"), len(code))
-    for i in range(begin, len(code)):
-        depth += (code[i] == "{") - (code[i] == "}")
+    first, depth = re.compile(r"[,;]").search(code, declared), 0
+    begin = first.start() if first else len(code)
+    for brace in re.compile(r"[{}]").finditer(code, begin):
+        depth += 1 if brace[0] == "{" else -1
         if depth < 0:
-            member = code[i + 1 :].lstrip()[:1] == ";"
-            return (begin, len(code)) if member else (begin, i)
+            member = code[brace.end() :].lstrip()[:1] == ";"
+            return (begin, len(code)) if member else (begin, brace.start())
     return begin, len(code)
 
 
