@@ -1,8 +1,9 @@
-"""Arrays whose elements the source also takes by their address, ``smem[i]`` or ``*p``, past any layout."""
+"""What the source does past a layout, as it is spelled: elements by their address, ``smem[i]`` or ``*p``; strides."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import lru_cache
 
 from cutecheck.engine.fixes.spelling import Region
@@ -30,7 +31,29 @@ def _taken(code: str, name: str, depth: int) -> bool:
     for alias in re.finditer(rf"(?<![\w.])(\w+)\s*=\s*{cast}&?\s*{of}{word}\b(?:\s*\[\s*0\s*\])?\s*\)?\s*[;,]", code):
         if depth and alias[1] != name and _taken(code[alias.end() :], alias[1], depth - 1):
             return True
-    return False
+    made = rf"(?<![\w.])(\w+)\s*=\s*(?:cute::)?make_tensor\s*\((?:[^;=]|==)*?(?<!\w){word}\b"
+    return any(_by_address(code[m.end() :], re.escape(m[1])) for m in re.finditer(made, code))
+
+
+def _by_address(code: str, tensor: str) -> bool:
+    """``&sA(0, 0)`` or ``sA.data()`` of a tensor, but for that of another tensor."""
+    if re.search(rf"(?<!&)&\s*{tensor}\s*[(\[]", code):
+        return True
+    given = re.finditer(rf"(?<![\w.]){tensor}\s*\.\s*data\s*\(\s*\)", code)
+    return any(not re.search(r"make_tensor\s*\(\s*\Z", code[max(0, m.start() - 40) : m.start()]) for m in given)
+
+
+def strided(code: str, names: Iterable[str]) -> bool:
+    """Whether a layout or tensor of one of these names is asked for strides, or joined to a plain layout: a swizzled
+    one has none, and is not.
+    """
+    one = "|".join(map(re.escape, sorted(names)))
+    asked = rf"(?<!\w)stride\s*(?:<[^;()]*>)?\s*\((?:[^;()]|\([^;()]*\))*?(?<![\w.])(?:{one})\b"
+    member = rf"(?<![\w.])(?:{one})\b(?:\s*\{{\s*\}}|\s*\(\s*\))?(?:\s*\.\s*layout(?:\s*\(\s*\))?)?\s*\.\s*stride\b"
+    joined = (
+        rf"(?<!\w)(?:make_layout|append|prepend)\s*\((?:[^;()]|\([^;()]*\))*?(?<![\w.])(?:{one})\b"  # of plain ones
+    )
+    return bool(one) and re.search(f"{asked}|{member}|{joined}", code) is not None
 
 
 def _scope(code: str, declared: int) -> tuple[int, int]:
@@ -45,4 +68,4 @@ def _scope(code: str, declared: int) -> tuple[int, int]:
     return begin, len(code)
 
 
-__all__ = ["by_hand"]
+__all__ = ["by_hand", "strided"]

@@ -80,13 +80,10 @@ def test_a_layout_of_global_memory_too_stays(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "read",
-    [
-        "rA(0) + a[threadIdx.x * 64 + 3]",
-        "rA(0) + *(a + threadIdx.x)",
-        "rA(0); Elem const* q = a; o[0] = q[threadIdx.x]",
-    ],
-    ids=["indexed", "dereferenced", "pointer"],
-)
+    ["rA(0) + a[threadIdx.x * 64 + 3]", "rA(0) + *(a + threadIdx.x)", "rA(0); Elem const* q = a; o[0] = q[threadIdx.x]",
+     "rA(0); Elem* q = &sA(0, 0); o[0] = q[threadIdx.x]", "rA(0); o[0] = raw_pointer_cast(sA.data())[threadIdx.x]"],
+    ids=["indexed", "dereferenced", "pointer", "address of an element", "pointer of the tensor"],
+)  # fmt: skip
 def test_elements_that_are_read_past_the_layout(tmp_path: Path, read: str) -> None:
     """After a swizzle the kernel would read others: only on demand."""
     text = feed(f"using Rows = {ROWS};\n", "Rows{}", read=read)
@@ -94,6 +91,18 @@ def test_elements_that_are_read_past_the_layout(tmp_path: Path, read: str) -> No
     found, after = run(tmp_path, text, unsafe=True)
     assert after == text.replace(f"using Rows = {ROWS}", f"using Rows = {SWIZZLED}")
     assert [a.fix.safe for a in found.applied] == [False]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    ["stride<0>(Rows{})", "stride<1>(sA.layout())", "get<0>(sA.stride())", "size(append(Rows{}, Layout<_2, _1>{}))"],
+)
+def test_what_a_swizzled_layout_does_not_have(tmp_path: Path, asked: str) -> None:
+    """After the edit this would not compile."""
+    text = feed(f"using Rows = {ROWS};\n", "Rows{}", read=f"rA(0); o[200] = Elem(int({asked}))")
+    for unsafe in (False, True):
+        found, after = run(tmp_path, text, unsafe)
+        assert after == text and {f.code for f in found.report.findings} == {"CUT101"}
 
 
 def test_an_array_of_another_kernel_that_is_read_past_the_layout(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from cutecheck.engine.fixes.bench import Bench, Proposal
+from cutecheck.engine.fixes.by_hand import strided
 from cutecheck.engine.fixes.spelling import Leaf, Region, arguments, flat, layouts, number, tuple_of, with_number
 from cutecheck.engine.fixes.text import Change
 from cutecheck.facts import Call, Event, TensorFact, Unknown
@@ -18,6 +19,7 @@ from cutecheck.rules.derive.vectors import leaves
 
 _SWIZZLE = r"(?<!\w)(?:Swizzle\s*<|make_swizzle\s*\()"
 _GMMA = r"Layout_(?:K|MN)_(?:SW128|SW64|SW32|INTER)_Atom(?:_Bits)?"
+_NAMED, _TYPEDEF = re.compile(r"(\w+)\s*=\s*(?:typename\s+)?\Z"), re.compile(r"\s*(\w+)\s*;")
 _SPANS = ("SW128", "SW64", "SW32", "INTER")
 
 
@@ -32,7 +34,10 @@ def free_buffer(finding: Finding, bench: Bench) -> Iterator[Proposal]:
                 continue
             swizzle, padding = found.synthesis.swizzle, found.synthesis.padding
             others = _others(bench, event, access.tensor)
-            for region, is_type in sorted(layout_definitions(bench, event, access.tensor), key=_is_alias):
+            regions = layout_definitions(bench, event, access.tensor)
+            if swizzle is not None and found.current is None and _has_strides(bench, regions, event, access.tensor):
+                continue  # what the source asks for, and a swizzled layout does not have
+            for region, is_type in sorted(regions, key=_is_alias):
                 users = [t for t, written in others if any(_same(region, r) for r in written)]
                 if any(t.space != "smem" for t in users):
                     continue  # elements of global memory would lie elsewhere
@@ -57,6 +62,15 @@ def _others(bench: Bench, event: Event, tensor: TensorFact) -> list[tuple[Tensor
         found = [(t, regions(c)) for c, t in made if t.space in ("smem", "gmem")]
         bench.written[root, event.arch] = found
     return [(t, written) for t, written in found if t.buffer != tensor.buffer]
+
+
+def _has_strides(bench: Bench, regions: list[tuple[Region, bool]], event: Event, tensor: TensorFact) -> bool:
+    """Whether the source asks the layout, by one of its names, or the tensor for strides."""
+    calls = [r for c in bench.tensors_made(tensor, event) if (r := bench.region(c.span)) is not None]
+    places = [*(r for r, _ in regions), *calls]
+    names = {m[1] for r in places if (m := _NAMED.search(r.source.code[max(0, r.begin - 200) : r.begin]))}
+    names |= {m[1] for r, _ in regions if (m := _TYPEDEF.match(r.source.code, r.end))}
+    return any(strided(code, names) for code in {r.source.code for r in places})
 
 
 def _is_alias(written: tuple[Region, bool]) -> bool:
