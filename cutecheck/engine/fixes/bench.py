@@ -117,7 +117,7 @@ class Bench:
             return True
         region = self.region(buffer.span)
         name = re.split(r"::|\.", buffer.name)[-1]
-        return region is not None and not region.source.python and by_hand(region, name)
+        return region is not None and by_hand(region, name)
 
     def views_made(self, tensor: TensorFact, event: Event | Call) -> list[Call]:
         """The calls that make whole tensors of an operand's memory, one of each layout."""

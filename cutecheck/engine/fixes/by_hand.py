@@ -12,9 +12,22 @@ _OF = r"(?:[\w.\]\[]+(?:\.|->))?"  # the object whose member it is
 _BEFORE = r"(?<=[=(,;{}+\-&|<>?:!])\s*"  # of an operator before its only operand
 
 
+_NAMED = re.compile(r"(\w+)\s*=\s*(?:typename\s+)?\Z")
+
+
+def named(region: Region) -> str:
+    """The name that is given to what is written in a region; empty where it has none."""
+    found = _NAMED.search(region.source.code[max(0, region.begin - 200) : region.begin])
+    return found[1] if found else ""
+
+
 def by_hand(array: Region, name: str) -> bool:
-    """Whether code below the declaration of an array indexes it, or a pointer that is set to it, without a layout."""
-    return _asked(array.source.code, array.end, name)
+    """Whether code below the declaration of an array takes elements of it, or by a pointer to it, without a layout."""
+    if not array.source.python:
+        return _asked(array.source.code, array.end, name)
+    code, tensor = array.source.code, re.escape(named(array))
+    used = re.finditer(rf"(?<![\w.]){tensor}\s*\.\s*iterator\b", code) if tensor else ()
+    return any(not re.search(r"make_tensor\s*\(\s*\Z", code[max(0, m.start() - 40) : m.start()]) for m in used)
 
 
 @lru_cache(maxsize=1024)
@@ -68,4 +81,4 @@ def _scope(code: str, declared: int) -> tuple[int, int]:
     return begin, len(code)
 
 
-__all__ = ["by_hand", "strided"]
+__all__ = ["by_hand", "named", "strided"]

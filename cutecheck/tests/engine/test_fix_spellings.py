@@ -270,6 +270,7 @@ def host(src: cute.Tensor, out: cute.Tensor):
 src = make_fake_tensor(cutlass.Float16, (64, 64), stride=(64, 1), assumed_align=16)
 cute.compile(host, src, make_fake_tensor(cutlass.Float16, (THREADS,), stride=(1,), assumed_align=16))
 """
+READ_BACK = "out[tid] = rA[0]"
 PLAIN = "cute.make_layout((m, k), stride=(k, 1))"
 FREE = f"cute.make_composed_layout(cute.make_swizzle(3, 3, 3), 0, {PLAIN})"
 
@@ -306,3 +307,14 @@ __global__ void __launch_bounds__(32) read(float const* p, float* out) {
 def test_a_thread_layout_with_a_name(tmp_path: Path) -> None:
     found, after = run(tmp_path, NAMED, unsafe=True)
     assert after == NAMED.replace(", make_stride(_1{}, Int<16>{})", "") and not found.report.findings
+
+
+@pytest.mark.parametrize(
+    ("read", "offered"),
+    [("rA[0] + (sA.iterator + tid).load()", True), ("rA[0] + sA.layout.stride[0]", False)],
+    ids=["pointer", "stride"],
+)
+def test_the_dsl_past_the_layout(tmp_path: Path, read: str, offered: bool) -> None:
+    text = DSL.replace(READ_BACK, f"out[tid] = {read}")
+    assert run(tmp_path, text, False, "kernel.py")[1] == text
+    assert (run(tmp_path, text, True, "kernel.py")[1] == text.replace(PLAIN, FREE)) == offered

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from cutecheck.engine.fixes.bench import Bench, Proposal
-from cutecheck.engine.fixes.by_hand import strided
+from cutecheck.engine.fixes.by_hand import named, strided
 from cutecheck.engine.fixes.spelling import Leaf, Region, arguments, flat, layouts, number, tuple_of, with_number
 from cutecheck.engine.fixes.text import Change
 from cutecheck.facts import Call, Event, TensorFact, Unknown
@@ -19,7 +19,7 @@ from cutecheck.rules.derive.vectors import leaves
 
 _SWIZZLE = r"(?<!\w)(?:Swizzle\s*<|make_swizzle\s*\()"
 _GMMA = r"Layout_(?:K|MN)_(?:SW128|SW64|SW32|INTER)_Atom(?:_Bits)?"
-_NAMED, _TYPEDEF = re.compile(r"(\w+)\s*=\s*(?:typename\s+)?\Z"), re.compile(r"\s*(\w+)\s*;")
+_TYPEDEF = re.compile(r"\s*(\w+)\s*;")
 _SPANS = ("SW128", "SW64", "SW32", "INTER")
 
 
@@ -67,8 +67,11 @@ def _others(bench: Bench, event: Event, tensor: TensorFact) -> list[tuple[Tensor
 def _has_strides(bench: Bench, regions: list[tuple[Region, bool]], event: Event, tensor: TensorFact) -> bool:
     """Whether the source asks the layout, by one of its names, or the tensor for strides."""
     calls = [r for c in bench.tensors_made(tensor, event) if (r := bench.region(c.span)) is not None]
-    places = [*(r for r, _ in regions), *calls]
-    names = {m[1] for r in places if (m := _NAMED.search(r.source.code[max(0, r.begin - 200) : r.begin]))}
+    buffers = [
+        r for b in bench.facts.buffers if b.buffer_id == tensor.buffer and (r := bench.region(b.span)) is not None
+    ]
+    places = [*(r for r, _ in regions), *calls, *(r for r in buffers if r.source.python)]
+    names = {name for r in places if (name := named(r))}
     names |= {m[1] for r, _ in regions if (m := _TYPEDEF.match(r.source.code, r.end))}
     return any(strided(code, names) for code in {r.source.code for r in places})
 
