@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
 from functools import lru_cache
 
 from cutecheck.engine.fixes.spelling import Region
@@ -56,7 +55,8 @@ def _by_address(code: str, tensor: str) -> bool:
     return any(not re.search(r"make_tensor\s*\(\s*\Z", code[max(0, m.start() - 40) : m.start()]) for m in given)
 
 
-def strided(code: str, names: Iterable[str]) -> bool:
+@lru_cache(maxsize=1024)
+def strided(code: str, names: frozenset[str]) -> bool:
     """Whether a layout or tensor of one of these names is asked for strides, or joined to a plain layout: a swizzled
     one has none, and is not.
     """

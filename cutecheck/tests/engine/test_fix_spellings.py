@@ -60,8 +60,13 @@ def run(folder: Path, text: str, unsafe: bool = False, name: str = "a.cu") -> tu
          "return composition(Swizzle<3, 3, 3>{}, make_layout(Shape<Int<M>, Int<K>>{}, Stride<Int<K>, _1>{}))"),
         (f"using Rows = {ROWS};\nusing Smem = Rows;\nusing Gmem = Rows;\n", "Smem{}", "using Smem = Rows",
          "using Smem = decltype(composition(Swizzle<3, 3, 3>{}, Rows{}))"),
+        ("#define TILE(R, C) Layout<Shape<R, C>, Stride<C, _1>>\nusing Smem = TILE(_64, _64);\n", "Smem{}",
+         "using Smem = TILE(_64, _64)", "using Smem = decltype(composition(Swizzle<3, 3, 3>{}, TILE(_64, _64){}))"),
+        (f"struct Traits {{ using Rows = {ROWS}; using Gmem = Rows; }};\ntypedef typename Traits::Rows Smem;\n"
+         "using Gmem = Traits::Rows;\n", "Smem{}", "typedef typename Traits::Rows",
+         "typedef decltype(composition(Swizzle<3, 3, 3>{}, typename Traits::Rows{}))"),
     ],
-    ids=["typedef", "function", "alias"],
+    ids=["typedef", "function", "alias", "macro", "member"],
 )  # fmt: skip
 def test_where_a_layout_is_written(tmp_path: Path, before: str, layout: str, old: str, new: str) -> None:
     text = feed(before, layout, "Gmem{}" if "Gmem" in before else ROWS + "{}")

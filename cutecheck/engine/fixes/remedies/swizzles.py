@@ -37,14 +37,15 @@ def free_buffer(finding: Finding, bench: Bench) -> Iterator[Proposal]:
             regions = layout_definitions(bench, event, access.tensor)
             if swizzle is not None and found.current is None and _has_strides(bench, regions, event, access.tensor):
                 continue  # what the source asks for, and a swizzled layout does not have
-            for region, is_type in sorted(regions, key=_is_alias):
+            named_types = [r for r, is_type in regions if is_type and _is_named_type(bench, r, root_of(access.tensor))]
+            for region, is_type in sorted(regions, key=lambda written: written[0] in named_types):
                 users = [t for t, written in others if any(_same(region, r) for r in written)]
                 if any(t.space != "smem" for t in users):
                     continue  # elements of global memory would lie elsewhere
                 safe = found.safe and _of_all_views(bench, region, event, access.tensor)
                 safe = safe and all(map(bench.whole, (access.tensor, *users)))
                 if swizzle is not None:
-                    yield from _swizzled(bench, region, is_type, found.current, swizzle, safe)
+                    yield from _swizzled(bench, region, is_type, found.current, swizzle, safe, region in named_types)
                 elif padding is not None:
                     pitch = padding.pitch - padding.extra
                     yield from padded(bench, region, access.tensor, pitch, padding.extra, safe)
@@ -73,13 +74,16 @@ def _has_strides(bench: Bench, regions: list[tuple[Region, bool]], event: Event,
     places = [*(r for r, _ in regions), *calls, *(r for r in buffers if r.source.python)]
     names = {name for r in places if (name := named(r))}
     names |= {m[1] for r, _ in regions if (m := _TYPEDEF.match(r.source.code, r.end))}
-    return any(strided(code, names) for code in {r.source.code for r in places})
+    return any(strided(code, frozenset(names)) for code in {r.source.code for r in places})
 
 
-def _is_alias(written: tuple[Region, bool]) -> bool:
-    """A layout type that stands for another one by name: what one of several users calls it."""
-    region, is_type = written
-    return is_type and re.fullmatch(r"[\w:]+", region.code) is not None
+def _is_named_type(bench: Bench, region: Region, root: object) -> bool:
+    """What a name of the layout stands for where it is not spelled: another name, a macro, a member of a class."""
+    if re.fullmatch(r"[\w:]+", region.code):
+        return True
+    typedef = _TYPEDEF.match(region.source.code, region.end)
+    name = typedef[1] if typedef else named(region)
+    return not layouts(region) and any(s.value == root for s in bench.context.index.sites_named.get(name, ()))
 
 
 def root_of(tensor: TensorFact) -> AnyLayout | Unknown:
@@ -134,8 +138,9 @@ def layout_definitions(bench: Bench, event: Event | Call, tensor: TensorFact) ->
 
 
 def _swizzled(
-    bench: Bench, region: Region, is_type: bool, current: Swizzle | None, wanted: Swizzle, safe: bool
-) -> Iterator[Proposal]:
+    bench: Bench, region: Region, is_type: bool, current: Swizzle | None, wanted: Swizzle, safe: bool,
+    named_type: bool = False,
+) -> Iterator[Proposal]:  # fmt: skip
     title = f"Swizzle<{wanted.bits},{wanted.base},{wanted.shift}>"
     spelled = [region.part(*m.span()) for m in re.finditer(_SWIZZLE, region.code)]
     if spelled:
@@ -147,17 +152,16 @@ def _swizzled(
         return
     if current is not None or wanted.unit is not SwizzleUnit.ELEMENT:
         return
-    alias = _is_alias((region, is_type))
-    if len(layouts(region)) != 1 and not alias:
+    if len(layouts(region)) != 1 and not named_type:
         return
-    if not alias and layouts(region)[0].whole.begin != region.begin and not re.match(
+    if not named_type and layouts(region)[0].whole.begin != region.begin and not re.match(
         r"(?:cute::)?(?:tile_to_shape|composition|decltype)\b", region.code
     ):  # fmt: skip
         return
     change = region.to(_wrapped(region, is_type, wanted))
     fix = bench.fix(f"swizzle the layout by {title}", [change], region.source, safe)
     if fix is not None:
-        yield Proposal(fix, sure=not region.source.python and not alias)
+        yield Proposal(fix, sure=not region.source.python and not named_type)
 
 
 def swizzle_numbers(region: Region, spelled: Region, current: Swizzle | None, wanted: Swizzle) -> list[Change | None]:
