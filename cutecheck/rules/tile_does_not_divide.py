@@ -65,4 +65,4 @@ class TileDoesNotDivide(Rejected):
             return ""
         block, target = ([int(n.strip("_")) for n in group.split(",")] for group in found.groups())
         left = [(m, n, b) for m, (b, n) in enumerate(zip(block, target, strict=False)) if b and n % b]
-        return f"mode {left[0][0]}: {left[0][1]} by {left[0][2]} leaves {left[0][1] % left[0][2]}" if left else ""
+        return f"mode {left[0][0]}: {left[0][1]} is no multiple of {left[0][2]}" if left else ""

@@ -14,7 +14,7 @@ from cutecheck.rules.examples import file_name, source
 @pytest.mark.parametrize(
     ("code", "said"),
     [
-        ("CUT205", "(_8,_64), (_128,_96) (mode 1: 96 by 64 leaves 32)\n"),
+        ("CUT205", "(_8,_64), (_128,_96) (mode 1: 96 is no multiple of 64)\n"),
         ("CUT801", "320 (320 bits: 40 % 16 = 8 bytes)\n"),
         ("CUT206", "  = witness: 384 <= 288 does not hold\n"),
         ("CUT706", "  = witness: threadIdx.x < 128 does not hold: 128 against 128 with threadIdx.x = 128\n"),
