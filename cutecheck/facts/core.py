@@ -129,6 +129,7 @@ class Event:
 
 
 ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # of shared memory, the result of a Call
+MEMORY_STORED = "an element of global memory is stored"  # by each thread, the result of a Call
 GUARDED = "an element of global memory is stored under conditions on its coordinates"  # the result of a Call
 STORED = "an element of global memory is stored under no condition on its coordinates"  # the result of a Call
 FILLED = "all elements are set"  # of a tensor in shared memory or registers (``clear``, ``fill``): a Call's result
@@ -205,6 +206,7 @@ class Launch:
     is empty where it could not be told. ``guards`` are run-time conditions around the launch, ``grid`` its blocks along
     x, y, z; empty where one of them is not known. ``tried``: each time in a ``try`` of Python, which goes on where
     the DSL or the driver refuses it. ``cluster_shape``: blocks of a cluster along x, y, z, as far as they are known.
+    ``numbers``: what run-time extents and strides are in the first launch of this kind, where its host says so.
     """
 
     kernel: str
@@ -219,6 +221,7 @@ class Launch:
     unbound: bool = False  # by code of the DSL that was looked at with arguments that nothing binds
     tried: bool = False
     cluster_shape: tuple[int | None, ...] = ()
+    numbers: tuple[tuple[str, int], ...] = ()
 
 
 @record(frozen=True, slots=True)

@@ -38,6 +38,7 @@ from cutecheck.rules.derive.tile_walks import (
 from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.walked import named, walked
 from cutecheck.rules.examples import PRODUCT
+from cutecheck.rules.launched_blocks import at_launch
 from cutecheck.rules.replayed import Replayed
 
 _FRESH = re.compile(r"#\d+")
@@ -69,6 +70,13 @@ class TileOfAnotherBlock(Replayed):
         role: along a mode that an operand has as well, by its extent's name, each tile that TMA stores lies where a
         tile of the operand was loaded, whatever computes the coordinates. Where an index only says which numbers are
         read from memory, and these what is loaded, tiles are not stored to the same place for all of it.
+
+        Where the host has numbers for the extents (tensors of torch in a test or program of the DSL), all blocks of the
+        launch are gone through, those of a persistent kernel as if each had one tile: no two of them store to one place
+        what they load from different ones, unless a load tells the blocks apart just as the store does (each computes
+        the same for itself then); no head or matrix of a batch is taken, and no single element stored, that its mode
+        does not have; and of no mode of several is the first element taken by all, where blocks take each of as many in
+        another tensor.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives
@@ -111,6 +119,7 @@ class TileOfAnotherBlock(Replayed):
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
         yield from super().on_call(call, context)
+        yield from at_launch(self, call, context)
         for launch, axis in unasked_blocks(call, context):
             many = _FRESH.sub("", str(launch.grid["xyz".index(axis)]))
             yield self.finding(
@@ -144,6 +153,7 @@ class TileOfAnotherBlock(Replayed):
         if lost is not None and not self._alone_along(event, lost[1], context):
             yield self._same_place(event, *lost)
         yield from self._elsewhere(event, context) if event.kernel else ()
+        yield from at_launch(self, event, context)
         yield from self._of_a_group(event, context)
         yield from self._other_element(event, context)
         if event.kernel and event.kind == "copy" and len(event.operands) > 1:

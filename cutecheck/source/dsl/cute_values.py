@@ -367,27 +367,35 @@ def stored(m: Machine, t: TensorVal, key: Value, value: Value, span: Span) -> No
         m.recorder.takes((t,))
     if t.space == "smem":
         m.recorder.escape(m, [t], span)
-        if t.pointer is not None and not isinstance(t.layout, Unknown) and not isinstance(key, Unknown):
-            from cutecheck.source.eval.intrinsics import guarded
-            from cutecheck.source.eval.intrinsics.dsl_layouts import number
+    if t.space in ("smem", "gmem") and t.pointer is not None and not isinstance(t.layout, Unknown):
+        if isinstance(key, Unknown) or (t.space == "gmem" and not m.recorder.in_kernel()):
+            return
+        from cutecheck.source.eval.intrinsics import guarded
+        from cutecheck.source.eval.intrinsics.dsl_layouts import number
 
-            c = Call(m, "tensor", (), [], span)
+        c = Call(m, "tensor", (), [], span)
 
-            def run() -> Value:
-                coord = _inside(m, number(c, m.dialect.to_model(key)), t.layout)
+        def run() -> Value:
+            coord = _inside(m, number(c, m.dialect.to_model(key)), t.layout)
+            if t.space == "smem":
                 coordinates.past(c, t, coord)
-                return _touched(c, t, coord, True)
+            return _touched(c, t, coord, True)
 
-            guarded(m, "tensor index", span, run)
+        guarded(m, "tensor index", span, run)
 
 
 def _touched(c: Call, t: TensorVal, coord: Any, written: bool) -> Value:
-    """Note an element of shared memory; a part of it that a coordinate leaves open is not."""
+    """Note an element of shared memory, and one that is stored to global memory; not what a coordinate leaves open."""
     whole = not alg.has_underscore(coord) and not isinstance(coord, TensorVal)
-    if t.space == "smem" and whole and not isinstance(t.layout, Unknown):
+    noted = t.space == "smem" or (written and t.space == "gmem")
+    if noted and whole and not isinstance(t.layout, Unknown):
         at = offset_value(alg.apply_layout(t.layout, coord))
         if not isinstance(t.offset, Unknown) and isinstance(at, (int, Dyn)) and isinstance(t.offset, (int, Dyn)):
-            c.m.recorder.element(t.derive(Layout(1, 0), t.offset + at, t.provenance), written, c.span)
+            one = t.derive(Layout(1, 0), t.offset + at, t.provenance)
+            if t.space == "smem":
+                c.m.recorder.element(one, written, c.span)
+            else:
+                c.m.recorder.of_memory(one, c.span)
     return None
 
 

@@ -89,6 +89,7 @@ def _mark_layout(m: Machine, t: HostCute, leading: int | None) -> None:
     t.stride = tuple(
         1 if i == leading else 0 if d == 0 else _dynamic(name("stride", i), True) for i, d in enumerate(t.concrete)
     )
+    _as_given(m, t)
 
 
 def _as_asserted(m: Machine, t: HostCute) -> None:
@@ -103,6 +104,21 @@ def _as_asserted(m: Machine, t: HostCute) -> None:
             and h.condition.rhs == extent.expr
             and h.condition.lhs.constant is not None
         ]
+
+
+def _as_given(m: Machine, t: HostCute) -> None:
+    """What a tensor's run-time extents and strides are in this program."""
+    known = numbers_of_host(m)
+    for made, given in ((t.shape, t.extents), (t.stride, t.concrete)):
+        for now, was in zip(made, given, strict=False):
+            if isinstance(now, Dyn) and isinstance(was, int):
+                known |= {v.name: was for v in now.expr.variables()}
+
+
+def numbers_of_host(m: Machine) -> dict[str, int]:
+    """Run-time extents and strides of tensors of the host, by their names, as far as the host has numbers."""
+    found: dict[str, int] = m.functions.setdefault("dsl numbers of host", {})
+    return found
 
 
 @builtin("hostcute.mark_layout_dynamic")
@@ -147,6 +163,7 @@ def _mark_compact(m: Machine, args: list[Value], kwargs: dict[str, Value], span:
             factor *= extent
     t.shape, t.stride = tuple(shape), tuple(stride)
     _as_asserted(m, t)
+    _as_given(m, t)
     return t
 
 

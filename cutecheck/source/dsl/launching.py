@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from cutecheck.cache import digest
 from cutecheck.facts import Span
-from cutecheck.model.ints import Dyn, Int
+from cutecheck.model.ints import Dyn, Int, as_expr
+from cutecheck.model.inttuple import flatten_to_tuple
+from cutecheck.model.layout import Layout
 from cutecheck.model.units import Bytes
 from cutecheck.source.dsl import defining, modules, novelty
 from cutecheck.source.dsl.functions import device_arguments, run
+from cutecheck.source.dsl.host_tensors import numbers_of_host
 from cutecheck.source.dsl.likeness import likeness
 from cutecheck.source.dsl.replays import replay
 from cutecheck.source.dsl.values import KernelCall
@@ -135,6 +138,19 @@ def _cluster(kwargs: dict[str, Value]) -> tuple[int | None, ...]:
     return () if given is None else tuple(_extents(given))
 
 
+def _numbers(m: Machine, args: Iterable[Value], grid: tuple[Int, ...]) -> tuple[tuple[str, int], ...]:
+    """What the host has for the run-time extents and strides of the tensors that a kernel is given, and of its grid."""
+    known = numbers_of_host(m)
+    asked = {v.name for n in grid for v in as_expr(n).variables()} if known else set[str]()
+    for t in args if known else ():
+        layout = t.layout if isinstance(t, TensorVal) else None
+        for n in (
+            (*flatten_to_tuple(layout.shape), *flatten_to_tuple(layout.stride)) if isinstance(layout, Layout) else ()
+        ):
+            asked |= {v.name for v in as_expr(n).variables()} if isinstance(n, Dyn) else set[str]()
+    return tuple((name, known[name]) for name in sorted(asked) if name in known)
+
+
 def _walk(
     m: Machine,
     call: KernelCall,
@@ -156,7 +172,10 @@ def _walk(
     m.recorder._dims.pop(symbol, None)
     known = tuple(v for v in grid if v is not None)
     blocks = known if len(known) == len(grid) else ()
-    m.recorder.launched(symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks, shape=cluster)
+    numbers = _numbers(m, (*call.args, *(v for _, v in call.kwargs)), blocks)
+    m.recorder.launched(
+        symbol, span, threads, smem, tried=m.attempts is not None, blocks=blocks, shape=cluster, numbers=numbers
+    )
     m.recorder._grids[symbol] = tuple(constant(v) for v in grid)
     if any(d is not None for d in dims):
         m.recorder._dims[symbol] = tuple(dims)

@@ -13,6 +13,7 @@ from cutecheck.facts.core import (
     BARRIER,
     ELEMENT_READ,
     ELEMENT_STORED,
+    MEMORY_STORED,
     NOT_WALKED,
     PIPELINE,
     UNSEEN,
@@ -257,6 +258,16 @@ class EventRecorder(InstructionRecorder):
             replay.element(self.tensor_fact(t, span), written, span, self.frame.symbol)
         if space == "smem" and replay is None and self.follows_elements():
             self.one_element(t, written, span)
+
+    def of_memory(self, t: TensorVal, span: Span) -> None:
+        """One element of global memory is stored by each thread that comes here: some times of each statement."""
+        if self.frame is None or self._events_off or self.acts() is not None or not self.in_kernel():
+            return
+        key = (span, "stored element", self.frame.symbol, self.frame.kernel, self.frame.bindings)
+        times, last = self._elements.get(key, (0, -1))
+        if times < TIMES:
+            self._elements[key] = times + 1, last
+            self._of_elements((*key, times), MEMORY_STORED, span, (self.tensor_fact(t, span),), "stored element")
 
     def computes_with(self, t: TensorVal, spans: Sequence[Span]) -> None:
         """Elements of registers are computed with, at these places; the first of a statement's update is its own."""

@@ -158,7 +158,7 @@ class LaunchRecorder(ReadingRecorder):
 
     def launched(
         self, symbol: str, span: Span, block: Any, smem: Any, cluster: Any = None, tried: bool = False,
-        blocks: tuple[Int, ...] = (), shape: tuple[int | None, ...] = (),
+        blocks: tuple[Int, ...] = (), shape: tuple[int | None, ...] = (), numbers: tuple[tuple[str, int], ...] = (),
     ) -> None:  # fmt: skip
         """``blocks``: of the grid, ``shape``: of a cluster, where no launch with ``<<<...>>>`` says so."""
         dims = self.pending[-1][3] if self.pending else None
@@ -178,4 +178,5 @@ class LaunchRecorder(ReadingRecorder):
         self.launches[key] = Launch(
             symbol, span, self.arch, block, smem, cluster, guards=tuple(self._guards), grid=grid, unbound=unbound,
             tried=tried, cluster_shape=self.pending[-1][5] if self.pending else shape,
+            numbers=before.numbers if before is not None else numbers,
         )  # fmt: skip
