@@ -109,6 +109,7 @@ class Replay:
     ``pointed``: buffers that threads may write by other means than copies; "": any.
     ``files``: of steps of the Python DSL, those that are the program's and no library's.
     ``moved``: accumulators in tensor memory that may start elsewhere in some pass.
+    ``in_turn``: how many tiles the block takes one after another, by the size of the grid.
     ``tiles``: copies of global memory, and products, of a kernel of which the other steps are not all known.
     """
 
@@ -126,3 +127,4 @@ class Replay:
     whole: tuple[str, ...] = ()
     files: frozenset[str] = frozenset()
     moved: tuple[str, ...] = ()
+    in_turn: int = 0

@@ -40,7 +40,9 @@ class AccumulatorNotSet(Replayed):
         Of kernels that read in a loop what they fill in a loop, as far as they can be run pass by pass: before the
         first product is added to a fragment in registers, something cleared it, filled it, or stored to it; and no
         WGMMA or UMMA sets accumulators (``ScaleOut::Zero``) that hold a sum which nothing has used. No UMMA adds to a
-        sum in tensor memory that other warps have copied, in kernels that store nothing there.
+        sum in tensor memory that other warps have copied, in kernels that store nothing there. Of persistent kernels
+        that are run by role: accumulators in registers that are used tile by tile are set anew for each tile; what a
+        statement computes of them and puts back (``acc *= scale``) does not.
 
     Why
         A fragment is an array without initial values, and the MMA adds to what is there. Registers are often zero in a
@@ -66,7 +68,7 @@ class AccumulatorNotSet(Replayed):
         cute/atom/mma_atom.hpp (make_fragment_C)
     """
 
-    kinds = ("unset", "replaced", "kept")
+    kinds = ("unset", "replaced", "kept", "carried")
     code = "CUT220"
     name = "accumulator-not-set"
     family = "lint"

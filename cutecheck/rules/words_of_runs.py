@@ -31,6 +31,11 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "put __syncthreads() between the two, or fill another stage",
         "read here",
     ),
+    "carried": (
+        "this product is added to `{name}`, which nothing has set since the block's last tile: the sum of one tile "
+        "goes on with that of the one before", "added to the last tile's sum",
+        "clear the accumulators for each tile, in the loop from tile to tile", "used here",
+    ),
     "kept": (
         "this product is added to `{name}`, a sum that other warps have copied from tensor memory before: the next "
         "sum begins with the last one", "added to the last sum",

@@ -70,6 +70,7 @@ Kind = Literal[
     "landing",
     "unlanded",
     "displaced",
+    "carried",
 ]
 
 

@@ -17,6 +17,7 @@ from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accumulators import unordered
 from cutecheck.rules.derive.astray import astray
+from cutecheck.rules.derive.carried import carried
 from cutecheck.rules.derive.doubled import doubled
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.fills import (
@@ -400,6 +401,8 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
     found = cast("dict[int, list[Fault]]", context.memo.setdefault("replays", {}))
     if id(replay) not in found:
         made = faults_of_roles(replay) if replay.threads else []
+        more = carried(replay.threads, replay.in_turn) if not made else None
+        made += [more] if more is not None else []
         made += _Run(replay).run() if replay.steps or not replay.threads else []
         made += _before_wgmma(replay, {(f.kind, f.step.span) for f in made})
         made += [] if replay.threads else [Fault(*wrong) for wrong in unordered(replay.steps)]

@@ -121,7 +121,8 @@ class Team:
         moved = tuple(sorted({b for f in self.found for b in f.moved}))
         unset = tuple({s.span: s for f in self.found if f.by_source for s in f.never_set()}.values())
         return Replay((), False, threads, sure=sure, counted=counted, partial=not self.all_roles, seen=seen,
-                      pointed=pointed, moved=moved, tiles=unset)  # fmt: skip
+                      pointed=pointed, moved=moved, tiles=unset,
+                      in_turn=max((f.rounds.in_turn() for f in self.found), default=0))  # fmt: skip
 
     def _stands_for(self, m: Machine, thread: int) -> int:
         """How many threads of the block a thread stands for: those of its role, of a second one those of its warp."""

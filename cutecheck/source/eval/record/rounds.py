@@ -155,6 +155,10 @@ class Rounds:
             (len(x.asked) - 1 for x in self.loops.values() if x.eventful and (x.around or of_grid(x))), default=0
         )
 
+    def in_turn(self) -> int:
+        """The most passes of a loop in which a block goes on by the size of the grid."""
+        return max((len(x.asked) - 1 for x in self.loops.values() if x.eventful and of_grid(x)), default=0)
+
     def names(self) -> frozenset[str]:
         """The numbers that say how often loops with steps run; of memory the buffers."""
         found = {n for x in self.loops.values() if x.eventful for n in x.names() if not n.startswith(GRID)}
