@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact
@@ -16,6 +17,7 @@ from cutecheck.rules.derive.targets import atom_of_event, is_own
 Block = tuple[int, int, int]
 Places = dict[Block, tuple[int, ...]]  # where each block that comes there starts
 _GLOBAL = ("gmem", "coord")
+_IN_LOOP = re.compile(r"(?!iteration#)[A-Za-z_]\w*#\d+$")  # what a loop or branch changes
 
 
 @record(frozen=True, slots=True)
@@ -86,8 +88,8 @@ def _loads(made: Event | Call, target: TensorFact, blocks: Blocks, context: Cont
     if key not in memo:
         found = [(e.operands[0], _places(e, e.operands[0], blocks), _alone(e, e.operands[0], blocks)) for e in copies]
         known = [
-            _Load(t, places, alone) for t, places, alone in found
-            if places is not None and alone is not None and len(places) == len(alone) == len(blocks.at)
+            _Load(t, alone if places is None else places, alone) for t, places, alone in found
+            if alone is not None and len(alone) == len(blocks.at)
         ]  # fmt: skip
         memo[key] = known if len(known) == len(found) else []
     return memo[key]
@@ -109,8 +111,11 @@ def _is_number(n: object) -> bool:
 def _alone(made: Event | Call, tensor: TensorFact, blocks: Blocks) -> Places | None:
     """Where it starts along the modes that no loop of the block goes along: in all that the block does."""
     of_loops = {loop.item for loop in made.loops if loop.item}
-    starts = [e for e in _starts(tensor) or () if not of_loops & {v.name for v in e.variables()}]
-    return _by_block(made, starts, blocks)
+    starts = _starts(tensor)
+    if starts is None:
+        return None
+    fixed = [e for e in starts if not any(v.name in of_loops or _IN_LOOP.match(v.name) for v in e.variables())]
+    return _by_block(made, fixed, blocks)
 
 
 def _places(made: Event | Call, tensor: TensorFact, blocks: Blocks) -> Places | None:

@@ -159,3 +159,17 @@ def test_a_host_without_numbers_says_nothing(tmp_path: Path) -> None:
         "given(x), given(y), given(sums)": "x, y, sums",
     }
     assert _said(tmp_path, {"STORE_H": "0", **changed}) == []
+
+
+@pytest.mark.parametrize(("head", "wrong"), [("h", False), ("0", True)])
+def test_what_a_loop_goes_along_is_no_part_of_what_tells_blocks_apart(head: str, wrong: bool, tmp_path: Path) -> None:
+    looped = {
+        "x[b, None, h, None], (16, 64), (m, 0))": "x[b, None, h, None], (16, 64), (None, 0))",
+        "kept = cute.make_rmem_tensor_like(tX)": "kept = cute.make_rmem_tensor_like(tX[None, None, None, 0])",
+        "                cute.copy(tiled, tX[None, i, None], kept[None, i, None])\n": (
+            "                for j in cutlass.range(m, m + 1):\n"
+            "                    cute.copy(tiled, tX[None, i, None, j], kept[None, i, None])\n"
+        ),
+    }
+    said = _said(tmp_path, {"STORE_H": head, **looped})
+    assert ["to the same place" in s for s in said] == [True] * wrong
