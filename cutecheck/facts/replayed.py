@@ -11,6 +11,7 @@ REPLAY = "a kernel run pass by pass"  # the result of a Call that has a Replay a
 BY_HAND, OF_TENSOR = "by hand", "by hand, of a tensor"
 COMPUTED = "computed with"  # of one that has an element of registers in an expression
 AS_VALUE = "as a value"  # the function of a step that reads all elements of a tensor, which computes with them
+BY_ELEMENT = "by element"  # of a step that reads one element of a stage that TMA may fill, in the run of a thread
 PASSED = "passed on"  # of a read of what was loaded and is stored as it is, where results were to be
 ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which barrier of the buffer it is of
 
@@ -18,12 +19,18 @@ ANY_BARRIER = -1  # the offset of an ``init`` of which it is not known which bar
 @record(frozen=True, slots=True)
 class Along:
     """Of a tile that TMA takes, along one mode of its tensor: where it starts (as text where that is not known), how
-    far it goes, and how many elements there are, as a number and as text."""
+    far it goes, and how many elements there are, as a number and as text.
+
+    ``read``: the buffers in global memory with numbers that say where it starts, as a page table does. ``beside``:
+    where it starts in the next block of the cluster, if that makes the same steps.
+    """
 
     start: int | str
     span: int
     many: int
     extent: str
+    read: tuple[str, ...] = ()
+    beside: int | None = None
 
 
 @record(frozen=True, slots=True)

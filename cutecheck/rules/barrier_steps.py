@@ -139,8 +139,8 @@ class BarrierStepMissing(Replayed):
     """
 
     kinds = (
-        "crowded", "shut", "stuck", "starved", "repeated", "outrun", "scant", "overfull", "uninitialised", "unmade",
-        "made twice", "premature", "under way",
+        "crowded", "shut", "stuck", "starved", "untold", "repeated", "outrun", "scant", "overfull", "uninitialised",
+        "unmade", "made twice", "premature", "under way",
     )  # fmt: skip
     code = "CUT217"
     name = "barrier-wrong-steps"

@@ -102,7 +102,7 @@ class TileOfAnotherBlock(Replayed):
         examples/cute/tutorial/sgemm_1.cu
     """
 
-    kinds = ("displaced",)
+    kinds = ("displaced", "mislaid", "apart", "odd", "of both", "of neighbour")
     code = "CUT219"
     name = "tile-of-wrong-block"
     family = "lint"

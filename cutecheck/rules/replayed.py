@@ -8,7 +8,7 @@ from typing import ClassVar
 
 from cutecheck.facts import Call, Event, Span
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import AS_VALUE, COMPUTED, Replay
+from cutecheck.facts.replayed import AS_VALUE, BY_ELEMENT, COMPUTED, Replay
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import known_value
 from cutecheck.rules.base import Context, Rule
@@ -61,7 +61,7 @@ class Replayed(Rule):
         if not any(e.span == fault.step.span for e in at):
             if fault.step.function == CHUNK:
                 return self._is_said_of_parts(fault, call, context)
-            if fault.step.function in (AS_VALUE, COMPUTED):
+            if fault.step.function in (AS_VALUE, BY_ELEMENT, COMPUTED):
                 return False
             shown = fault.kind in _NO_EVENTS or by_assembly(fault.step)
             return not shown or not _is_of_program(fault, call, context)

@@ -145,6 +145,39 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "at {past[0]}, where no operand was loaded",
         "take all three tiles by one (m, n): the rows of A and of C by m, those of B and the columns of C by n", "",
     ),
+    "mislaid": (
+        "`{name}` is a tile that starts at {past[0]} of {past[1]} along one of its modes, and no operand of the "
+        "products is loaded there along that mode when the kernel is run: it belongs to another tile than those",
+        "at {past[0]}, where no operand was loaded",
+        "take it by the coordinates of the operand that it belongs to", "",
+    ),
+    "apart": (
+        "`{name}` is not a tile that is loaded of the other tensor, which has the same modes and as many loads: tiles "
+        "of the two that belong together are apart", "another tile, or head, than the other tensor's",
+        "take the tiles of both by the same numbers", "the other tensor's tile is loaded here",
+    ),
+    "odd": (
+        "`{name}` is taken at {past[0]} of {past[1]}, of a mode that other tensors have, too, and these are taken at "
+        "other elements of it when the kernel is run", "at {past[0]} of {past[1]}",
+        "choose the element (a head, a group, a matrix of a batch) of all by the same number",
+        "another tensor's element is taken here",
+    ),
+    "of both": (
+        "all tiles that are stored to `{name}` when the kernel is run are those that the next block of its cluster "
+        "stores, too: their coordinates do not say which block of the cluster it is, so other tiles are never computed",
+        "the same for both blocks", "take the coordinate that the cluster's blocks share out by the block's rank", "",
+    ),
+    "of neighbour": (
+        "in the second block of the cluster `{name}` starts at {past[0]} of {past[1]} along one of its modes, and "
+        "along that mode no operand is loaded there: which block it is says where the one is taken, not the other",
+        "at {past[0]} in the second block",
+        "take all tiles by coordinates that say which block of the cluster it is", "",
+    ),
+    "untold": (
+        "all loads to `{name}` tell one barrier, and the thread announces bytes to others of its array in between: "
+        "these wait for bytes that never come, and that one is told of too many", "the same barrier in each pass",
+        "tell the barrier of the stage that is loaded", "bytes are announced to another barrier here",
+    ),
     "unmultiplied": (
         "the products take slices of `{name}`, and of the other operand, along K, of the coordinates 0 .. {last}, and "
         "never {past[0]}, in no tile: the sums lack it", "{past[0]} of 0 .. {last} is left out",

@@ -71,6 +71,12 @@ Kind = Literal[
     "unlanded",
     "displaced",
     "carried",
+    "mislaid",
+    "apart",
+    "of both",
+    "of neighbour",
+    "odd",
+    "untold",
 ]
 
 

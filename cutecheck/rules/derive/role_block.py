@@ -10,7 +10,16 @@ from cutecheck.rules.derive.arrivals import PIPELINE, counts, miscounted
 from cutecheck.rules.derive.faults import Fault, Kind
 from cutecheck.rules.derive.gates import Gate, Made, Named
 from cutecheck.rules.derive.proxies import Proxies
-from cutecheck.rules.derive.role_loads import Barrier, Key, gate_of, in_parts, key_of, sized, stored_in_parts
+from cutecheck.rules.derive.role_loads import (
+    Barrier,
+    Key,
+    gate_of,
+    in_parts,
+    key_of,
+    sized,
+    stored_in_parts,
+    without_elements,
+)
 from cutecheck.rules.derive.role_memory import Memory, shared_rows
 from cutecheck.rules.derive.role_stops import Loaders, arrives_later, nobody_comes, too_few
 from cutecheck.rules.derive.role_tmem import TensorMemory
@@ -34,7 +43,7 @@ class Block:
     the others wait, too: the next phase may be over then."""
 
     def __init__(self, replay: Replay, late: bool = False) -> None:
-        threads = sized(replay.threads)
+        threads = sized(without_elements(replay.threads))
         self.late = late
         self.passed = False  # such waits are made
         self.sure = replay.sure

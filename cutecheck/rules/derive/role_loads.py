@@ -6,7 +6,7 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 
-from cutecheck.facts.replayed import Place, Step, Thread
+from cutecheck.facts.replayed import BY_ELEMENT, Place, Step, Thread
 
 Barrier = tuple[str, int]
 Key = tuple[str, tuple[int, int]]
@@ -49,6 +49,18 @@ def sized(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
                 reads[place.buffer].add(place.bits)
     found = ((t, tuple(_filled(s, reads, starts) if _open(s) else s for s in t.steps)) for t in threads)
     return tuple(replace(t, steps=steps) for t, steps in found)
+
+
+def without_elements(threads: tuple[Thread, ...]) -> tuple[Thread, ...]:
+    """Single elements count where TMA fills all that they are of; of other memory each thread may read its own."""
+    every = [s for t in threads for s in t.steps]
+    if not any(s.function == BY_ELEMENT for s in every):
+        return threads
+    filled = {key_of(s.places[1]) for s in every if s.kind == "load"}
+    return tuple(
+        replace(t, steps=tuple(s for s in t.steps if s.function != BY_ELEMENT or key_of(s.places[0]) in filled))
+        for t in threads
+    )
 
 
 def by_assembly(step: Step) -> bool:
@@ -114,4 +126,4 @@ def holds(key: Key, other: Key) -> bool:
 
 
 __all__ = ["Barrier", "Key", "by_assembly", "gate_of", "holds", "in_parts", "key_of", "sized", "stored_in_parts",
-           "told_after"]  # fmt: skip
+           "told_after", "without_elements"]  # fmt: skip

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from cutecheck.facts.replayed import Step, Thread
+from cutecheck.facts.replayed import BY_ELEMENT, Step, Thread
 from cutecheck.rules.derive.accumulators import Accumulators
 from cutecheck.rules.derive.faults import Kind
 from cutecheck.rules.derive.role_loads import Barrier, gate_of, told_after
@@ -56,6 +56,8 @@ class Worker:
 
 
 def reads_shared(step: Step) -> bool:
+    if step.function == BY_ELEMENT:
+        return False  # lanes need not come there together
     inputs = step.places[:1] if step.kind == "copy" else step.places if step.kind == "gemm" else ()
     return any(p.space == "smem" for p in inputs)
 

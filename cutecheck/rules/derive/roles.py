@@ -13,6 +13,8 @@ from dataclasses import replace
 
 from cutecheck.facts.replayed import Place, Replay, Step
 from cutecheck.rules.derive.arrivals import made_twice, starved, uninitialised
+from cutecheck.rules.derive.beside import in_neighbour, of_both
+from cutecheck.rules.derive.companions import apart, mislaid, odd
 from cutecheck.rules.derive.displaced import displaced
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.gates import learn, made_again
@@ -30,8 +32,10 @@ from cutecheck.rules.derive.role_workers import (
     reads_shared,
 )
 from cutecheck.rules.derive.tma_walks import never_filled, not_counted, not_walked
+from cutecheck.rules.derive.untold import untold
 
 # of a clock: steps of each thread, by its position, and phases of each barrier that are over
+_WALKS = (not_walked, not_counted, displaced, mislaid, apart, odd, of_both, in_neighbour)
 _WARP = 32
 _NEVER = 1 << 62
 
@@ -41,7 +45,7 @@ class _Run(Block):
 
     def run(self) -> list[Fault]:
         threads = tuple(w.thread for w in self.workers)
-        missing = (uninitialised(threads) or starved(threads)) if self.sure else None
+        missing = (uninitialised(threads) or starved(threads) or untold(threads)) if self.sure else None
         if missing is not None:
             return [missing]
         while True:
@@ -67,8 +71,8 @@ class _Run(Block):
                         counted = self.sure and self.counted and not self._others_come()
                         own = [load for load in self.loads if load[0][0] not in self.open]
                         late = under_way(own, self.workers) if counted else None
-                        found = not_walked(threads), not_counted(threads), displaced(threads), late
-                        self.faults += [f for f in found if f is not None]
+                        found = [walked(threads) for walked in _WALKS]
+                        self.faults += [f for f in (*found, late) if f is not None]
                 self._never_opens()
                 return self.faults
 
@@ -296,6 +300,8 @@ class _Run(Block):
             return
         after = w.told_after.get(w.at)
         exact = (step.function, step.number) if step.number is not None else None
+        if exact is not None and not step.span.is_python and exact not in self.comers:
+            exact = None  # a barrier that has another name where threads come to it
         if exact is not None:  # who tells it of the bytes may be another thread, or do so later
             now = len(self.gates[exact].over) + self.gates[exact].pending(me, self.comers[exact])
             w.expecting = exact, now if w.at in w.told_after else w.told.get(exact, now)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -11,6 +12,7 @@ from cutecheck.facts.replayed import Along, Place, Replay, Step, Thread
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.role_workers import is_unseen
 
+_NAMES = re.compile(r"[A-Za-z_][\w.]*")
 _FEW = 4  # loads, from which on they go through the tiles of a mode
 
 
@@ -155,11 +157,17 @@ def _goes_on(mine: _Loads, mode: int, others: _Loads) -> bool:
             return False
     for m, other in enumerate(others.walks[0]):
         rows = [[w[m].start for w in others.walks[at : at + tiles]] for at in range(0, len(others.walks), tiles)]
-        if other.span == along.span and all(len(set(row)) == tiles for row in rows):
+        if (other.span == along.span or _made_of(along, other)) and all(len(set(row)) == tiles for row in rows):
             return True
         if (other.span, other.many) == (along.span, along.many) and all(len(set(row)) == 1 for row in rows):
             return True  # neither goes on
     return False
+
+
+def _made_of(mine: Along, other: Along) -> bool:
+    """Whether a mode has one element for each tile of another's, whose extent it is made of: scales of blocks of K."""
+    names = set(_NAMES.findall(mine.extent)) & set(_NAMES.findall(other.extent))
+    return bool(names) and -(-mine.many // mine.span) == -(-other.many // other.span)
 
 
 def _starts_again(mine: _Loads, others: _Loads) -> Step | None:
@@ -176,12 +184,13 @@ def _starts_again(mine: _Loads, others: _Loads) -> Step | None:
             mine_too = mine.walks[at : at + len(row)]
             goes = [m for m, a in enumerate(mine_too[0]) if any(w[m] != a for w in mine_too)]
             if starts == [i * along.span for i in range(len(row))] and len(row) >= _FEW and len(goes) == 1:
+                its = mine_too[0][goes[0]]
                 here = [w[goes[0]].start for w in mine_too]
                 back = (
                     i for i, (a, b) in enumerate(pairwise(here)) if isinstance(a, int) and isinstance(b, int) and b < a
                 )
-                first = next(back, None) if mine_too[0][goes[0]].span == along.span else None
-                if first is not None and set(here) <= set(starts):
+                first = next(back, None) if its.span == along.span or _made_of(its, along) else None
+                if first is not None and set(here) <= {i * its.span for i in range(len(row))}:
                     return mine.steps[at + first + 1]
             at += len(row)
     return None

@@ -50,6 +50,9 @@ def _copy(c: Call) -> Value:
     if c.name == "copy_if" and len(args) >= 3:
         predicate = args.pop(0)
     operands = args[:2]
+    replay = c.m.recorder.acts()
+    if replay is not None:
+        replay.telling = c.m.recorder.told_at(tiled)
     c.m.recorder.event(c.m, "copy", c, tiled, operands, predicate, signals=c.m.recorder.told_by(tiled))
     c.m.recorder.multicast(tiled, c.span)
     return NOTHING

@@ -201,7 +201,10 @@ def dereference(m: Machine, v: Value, span: Span) -> Value:
                 name = replay.loaded(v.buffer, as_expr(v.offset))
                 if name is not None:
                     return symbolic(m, v.type, name, span)
-            return symbolic(m, v.type, f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}", span)
+            name = f"*{v.buffer}{PER_THREAD if own else '#'}{m.number()}"
+            if replay is not None and v.space == "smem":
+                replay.read_from[name] = v
+            return symbolic(m, v.type, name, span)
         if isinstance(v.type, ArrayType) and not v.type.name and isinstance(v.type.inner, ArrayType):
             return replace(v, type=v.type.inner)  # the first of an array of arrays
         return v

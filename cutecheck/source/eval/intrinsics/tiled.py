@@ -303,7 +303,16 @@ def _with(c: Call) -> Value:
     of = (c.m.dialect.barriers(c.args[at]) or _member_of(c, at)) if len(c.args) > at else ""
     given = c.args[at + 1] if len(c.args) > at + 1 else None
     mask = given if isinstance(given, (int, Dyn)) else None
-    return c.m.recorder.telling(c.arg(0), of, mask) if of else c.arg(0)
+    return c.m.recorder.telling(c.arg(0), of, mask, _element(c, c.args[at], of)) if of else c.arg(0)
+
+
+def _element(c: Call, barrier: Value, of: str) -> Pointer | None:
+    """Which barrier of an array in shared memory it is that a run's copy is given; of a pipeline its state says it."""
+    replay = c.m.recorder.acts()
+    names = [v.name for v in barrier.expr.variables()] if isinstance(barrier, Dyn) else []
+    found = barrier if not names or replay is None else replay.read_from.get(names[0])
+    known = replay is not None and len(names) < 2 and isinstance(found, Pointer) and found.buffer == of
+    return found if known and isinstance(found, Pointer) else None
 
 
 def _of_another_map(c: Call) -> bool:

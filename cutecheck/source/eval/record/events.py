@@ -59,16 +59,17 @@ MOST_VARIANTS = 64  # of one call in one instantiation: with other operands each
 class EventRecorder(InstructionRecorder):
     """Events and calls."""
 
-    def telling(self, copy: Value, barriers: str, mask: Int | None = None) -> Value:
+    def telling(self, copy: Value, barriers: str, mask: Int | None = None, one: Pointer | None = None) -> Value:
         """A copy that tells these barriers when its bytes have come: one equal to it, and known by its identity.
 
-        ``mask``: of the blocks of the cluster that it brings its bytes to.
+        ``mask``: of the blocks of the cluster that it brings its bytes to. ``one``: which of its array, in a run.
         """
-        key = (id(copy), f"{barriers} {mask}")
+        key = (id(copy), f"{barriers} {mask} {'' if one is None else one.offset}")
         if key not in self._telling:
             made = shallow(copy)
             self._telling[key] = (copy, made)  # both are kept: no other object gets their identity
             self._told[id(made)] = barriers
+            self._told_at[id(made)] = one
             if mask is not None:
                 self._masks[id(made)] = mask
         return self._telling[key][1]
@@ -76,11 +77,16 @@ class EventRecorder(InstructionRecorder):
     def telling_as(self, said: Value, atom: Value) -> Value:
         """The atom that a copy becomes, which tells the barriers that the copy does."""
         barriers = self._told.get(id(said), "")
-        return self.telling(atom, barriers, self._masks.get(id(said))) if barriers else atom
+        mask, one = self._masks.get(id(said)), self.told_at(said)
+        return self.telling(atom, barriers, mask, one) if barriers else atom
 
     def told_by(self, copy: Value) -> str:
         """The barriers that a copy tells; empty where they are not known."""
         return self._told.get(id(copy), "")
+
+    def told_at(self, copy: Value) -> Pointer | None:
+        """Which of the barriers of an array a copy tells, where a run knows it."""
+        return self._told_at.get(id(copy))
 
     def called(self, m: Machine, c: Call, value: Value) -> None:
         """A function of CuTe that rules look at was called."""

@@ -15,7 +15,9 @@ from cutecheck.source.eval.values import Scalar, Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.record.running import Running
 
-_RANK = ("cluster", "block_rank_in_cluster", "block_id_in_cluster")
+RANK, _ID = "block_rank_in_cluster", "block_id_in_cluster"
+_RANK = ("cluster", RANK, _ID)
+_AXES = "xyz"
 _PART = ("mod", "and")
 
 
@@ -43,6 +45,33 @@ def is_by_thread(value: Value) -> bool:
     return all(v.name.startswith("threadIdx.") for v in as_expr(number).variables())
 
 
+def axis_of_neighbour(run: Running) -> str | None:
+    """The first axis along which the clusters of the kernel that is run have several blocks, in all launches of it.
+
+    None too where something that the run did hung on which of them its own block is.
+    """
+    frame = run.machine.recorder.frame
+    if run.apart or run.by_source or frame is None:
+        return None
+    launches = [x for x in run.machine.recorder.launches.values() if x.kernel == frame.kernel and x.origin == "launch"]
+    shapes = {x.cluster_shape for x in launches}
+    shape = shapes.pop() if len(shapes) == 1 else ()
+    wide = [axis for axis, n in zip(_AXES, shape, strict=False) if n is not None and n > 1]
+    return wide[0] if wide and None not in shape else None
+
+
+def beside(run: Running, at: Expr, axis: str) -> int | None:
+    """A number of the first block as the next one along an axis of its cluster has it."""
+    if any(v.name.startswith("threadIdx.") for v in at.variables()):
+        return None
+    own = {
+        v.name: int(v.name.endswith(f".{axis}") or "." not in v.name)
+        for v in at.variables() if v.name.startswith(("blockIdx.", *_RANK))
+    }  # fmt: skip
+    known = all(name.startswith(("blockIdx.", RANK, f"{_ID}.")) for name in own)
+    return run.number(at, others=own) if known else None
+
+
 def arrivals(run: Running, kernel: str, to: tuple[Value, ...]) -> int | None:
     """How often a thread of this number arrives, in all blocks of the cluster, at a barrier of the first one."""
     if not to or run.apart or not all(map(is_by_thread, to)):
@@ -56,4 +85,4 @@ def arrivals(run: Running, kernel: str, to: tuple[Value, ...]) -> int | None:
     return next(iter(known)) if sure and len(known) == 1 else None
 
 
-__all__ = ["arrivals", "is_by_thread", "tells_blocks_apart"]
+__all__ = ["arrivals", "axis_of_neighbour", "beside", "is_by_thread", "tells_blocks_apart"]

@@ -84,6 +84,11 @@ class InstructionRecorder(LaunchRecorder):
             return replay.follows_elements()
         return not self._events_off and self.in_kernel() and bool(self.buffers)
 
+    def follows_reads(self) -> bool:
+        """Whether elements that are read are; in the run of one thread those of stages that TMA fills."""
+        replay = self.acts()
+        return self.follows_elements() or (replay is not None and replay.thread is not None and not replay.by_source)
+
     def chunk(self, span: Span, at: tuple[str, Expr], size: int, how: str, source: Value, maybe: bool) -> None:
         """Assembly copies bytes of each thread to shared memory, asynchronously (``copied``), stores or reads them."""
         replay = self.acts()

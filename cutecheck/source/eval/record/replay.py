@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import NOT_WALKED, Span, TensorFact
 from cutecheck.facts.core import CHUNK
-from cutecheck.facts.replayed import AS_VALUE, BY_HAND, COMPUTED, OF_TENSOR, Place, Step
+from cutecheck.facts.replayed import AS_VALUE, BY_ELEMENT, BY_HAND, COMPUTED, OF_TENSOR, Place, Step
 from cutecheck.facts.touch import hull, starts
 from cutecheck.model.expr import const, mul
 from cutecheck.model.identity import once
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Frame
 
 
+_HOLD_BACK = ("barrier", "named", "call", "warp")  # steps at which other threads may be waited for
 _READS = ("made", "computes", "use")  # steps of registers that write nothing there
 
 
@@ -213,9 +214,9 @@ class Replaying(Holding):
         number = None
         if kind == "load" and isinstance(told, Pointer) and told.space == "smem":
             number = self.whole(told.offset)
-            name = told.buffer  # exactly this one of its array
-            if number is None:
+            if number is None and self.by_source:
                 self.end()
+            name = told.buffer if number is not None else name  # exactly this one of its array
         maybe, masked = bool(self.under) or predicated, predicated and not self.under
         adds = adds if goes_on and kind == "gemm" else None
         caller = self.at.get(depth - 1)
@@ -314,8 +315,25 @@ class Replaying(Holding):
         """Whether single elements of shared memory that statements read and store are steps."""
         return self.thread is None and not self.by_source
 
+    def _of_stage(self, fact: TensorFact, span: Span, where: str) -> None:
+        """The thread reads one element of a tensor with stages; the same place counts once until it waits again."""
+        with self.unheard():
+            place = self.place(fact)
+        if place is None or place.space != "smem" or not place.root[0] < place.root[1] or place.bits == place.root:
+            return
+        for step in reversed(self.steps):
+            if step.kind in _HOLD_BACK:
+                break
+            if step.function == BY_ELEMENT and step.span == span and step.places[0].bits == place.bits:
+                return
+        places = (replace(place, offset=place.bits[0], name=fact.name), Place("", span, "rmem", "", 0))
+        self.add(Step("copy", span, where, BY_ELEMENT, None, places, maybe=bool(self.under)))
+
     def accessed(self, fact: TensorFact, written: bool, span: Span, where: str) -> None:
         """Each thread that comes here reads or stores one element of shared memory, a part of what lies there."""
+        if self.thread is not None:
+            self._of_stage(fact, span, where)
+            return
         if self.unwritten is not None:
             self.unwritten.touched(fact.buffer or "", fact.space)
         bits = int(fact.dtype.bits) if fact.dtype is not None and fact.dtype.bits else 0

@@ -76,6 +76,7 @@ class Running:
         self.by_source = False  # of the Python DSL: pipelines are known by their own steps, no file is the library's
         self.caller: tuple[Span, str] | None = None  # of a step of a pipeline: where it is called
         self.telling: Value = None  # the barrier that the copy which comes tells
+        self.read_from: dict[str, Pointer] = {}  # where numbers were read from shared memory, by their names
         self.of_elements = False  # a run of all threads goes on where elements of shared memory are read or stored
         self.state: tuple[Value, Value] = (None, None)  # of the pipeline's step that comes
         self.pointed: set[str] = set()  # buffers that are written by other means than copies, or may be; "": any

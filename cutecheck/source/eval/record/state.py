@@ -91,6 +91,7 @@ class RecorderState(Describing):
         self.calls: dict[tuple[Any, ...], CallFact] = {}
         self._telling: dict[tuple[int, str], tuple[Value, Value]] = {}  # copies with the barriers that they tell
         self._told: dict[int, str] = {}
+        self._told_at: dict[int, Pointer | None] = {}  # which of an array, in a run
         self._masks: dict[int, Int] = {}  # of copies with multicast
         self._asking: dict[int, Guard] = {}  # of copies that fill with zeros where a condition does not hold
         self.handed: list[Handed] = []  # calls of functions that other units define

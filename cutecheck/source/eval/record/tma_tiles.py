@@ -9,8 +9,11 @@ from cutecheck.facts import TensorFact
 from cutecheck.facts.replayed import Along
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis
+from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
+from cutecheck.source.eval.record.in_clusters import axis_of_neighbour, beside
+from cutecheck.source.eval.record.rounds import MEMORY
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.record.running import Running
@@ -29,6 +32,7 @@ def walk_of(run: Running, fact: TensorFact) -> tuple[Along, ...] | None:
     if not isinstance(root.shape, tuple) or not isinstance(root.stride, tuple) or not isinstance(offset, tuple):
         return None
     spans = _spans(fact.layout)
+    axis = axis_of_neighbour(run)
     found: list[Along] = []
     for extent, stride in zip(root.shape, root.stride, strict=True):
         if not isinstance(stride, ScaledBasis) or len(stride.path) != 1 or stride.value != 1 or spans is None:
@@ -40,8 +44,16 @@ def walk_of(run: Running, fact: TensorFact) -> tuple[Along, ...] | None:
         if many is None:
             return None
         named = _FRESH.sub("", str(extent))
-        found.append(Along(str(at) if start is None else start, spans.get(stride.path[0], 1), many, named))
+        span = spans.get(stride.path[0], 1)
+        next_one = None if axis is None or start is None else beside(run, as_expr(at), axis)
+        found.append(Along(str(at) if start is None else start, span, many, named, _read(as_expr(at)), next_one))
     return tuple(found)
+
+
+def _read(at: Expr) -> tuple[str, ...]:
+    """The buffers in global memory that numbers of an expression come from."""
+    names = (v.name.partition("[")[0] for v in at.variables() if v.name.startswith(MEMORY))
+    return tuple(sorted(set(names)))
 
 
 def _spans(layout: Layout) -> dict[int, int] | None:

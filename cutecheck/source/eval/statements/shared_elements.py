@@ -24,7 +24,7 @@ _ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "<<", ">>", "&", "|", "^"})
 
 def reads(m: Machine, expr: ir.Expr | None, env: Env) -> None:
     """What a statement computes a number of."""
-    if expr is not None and m.dialect.by_value and m.recorder.follows_elements():
+    if expr is not None and m.dialect.by_value and m.recorder.follows_reads():
         _read(m, expr, env)
 
 
@@ -139,7 +139,10 @@ def _located(m: Machine, place: ir.Expr, env: Env) -> TensorVal | None:
         at = element_of(m, base, numbers[0], place.span) if isinstance(place, ir.Index) and len(numbers) == 1 else None
         return _pointed(at) if isinstance(at, Pointer) else None
     coord = tuple(m.dialect.to_model(n) for n in numbers)
-    return _in_tensor(base, coord if len(coord) > 1 else coord[0])
+    one = _in_tensor(base, coord if len(coord) > 1 else coord[0])
+    if one is None or m.recorder.follows_elements():
+        return one
+    return base.derive(one.layout, one.offset, base.provenance)  # the stage that it lies in is asked for
 
 
 def _only_computes(m: Machine, expr: ir.Expr, env: Env) -> bool:
