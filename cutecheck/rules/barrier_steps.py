@@ -107,7 +107,8 @@ class BarrierStepMissing(Replayed):
         No thread uses a barrier that another one initialises before the two have met. The barriers of
         ``PipelineAsync`` and ``PipelineTransactionAsync`` (``producer_arv_count``, ``consumer_arv_count``) and of empty
         stages of ``PipelineTmaAsync`` (``num_consumers``), within one block, count as many threads as commit and
-        release. Of one warp one lane loads a tile by TMA.
+        release. Of one warp one lane loads a tile by TMA, and no load
+        tells one barrier in all passes whose thread announces its bytes to another one in each.
         In a cluster of several blocks: where arrivals are at blocks whose numbers are constants or those of a loop,
         each block that waits gets some, and barriers count those of all blocks; a multicast in a loop waits for a
         barrier that other blocks' threads arrive at, too, unless blocks meet in the loop; before shared memory of

@@ -68,7 +68,12 @@ class TileOfAnotherBlock(Replayed):
         does not round their number down. A head, or a matrix of a batch, that operands with the same mode are taken at
         is the same of all of them, and no block index divided by the extent of its own mode. Of kernels that are run by
         role: along a mode that an operand has as well, by its extent's name, each tile that TMA stores lies where a
-        tile of the operand was loaded, whatever computes the coordinates. Where an index only says which numbers are
+        tile of the operand was loaded, whatever computes the coordinates; what is loaded beside the operands (scales,
+        a source) lies where one of theirs does, also in the next block of a cluster where that makes the same steps,
+        and that block does not store all of the first one's tiles; two tensors with a mode of one name, loaded as
+        often, the one along that mode, are loaded of the same tiles, heads and batches of it, if both are first, or
+        both second, operands (K and V); and of several tensors with a mode of one element each (a group, a head, a
+        batch) none alone is taken at other elements than the rest. Where an index only says which numbers are
         read from memory, and these what is loaded, tiles are not stored to the same place for all of it.
 
         Where the host has numbers for the extents (tensors of torch in a test or program of the DSL), all blocks of the

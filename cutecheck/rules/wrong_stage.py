@@ -82,7 +82,8 @@ class StageNeverChanges(Replayed):
         shared memory, of which no slice of a tile is copied to two slices, and another to none; nor is each slice of A
         multiplied with one of B that lies before or behind its own, as far in all tiles; some product takes each slice
         along K that both operands have; and of two loads that tell the same barriers none starts again at its first
-        tiles while the other goes on.
+        tiles while the other goes on, by tiles of the same size or of one element for each of the other's (scales of
+        blocks of K).
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
