@@ -198,15 +198,25 @@ def _typedefs(code: str) -> dict[str, list[re.Match[str]]]:
     return found
 
 
+@lru_cache(maxsize=64)
+def _functions(code: str, python: bool) -> dict[str, list[tuple[int, int]]]:
+    """Functions by name: where their text begins and ends; of C++ where the body does, and its brace."""
+    found: dict[str, list[tuple[int, int]]] = {}
+    if python:
+        for m in re.finditer(r"^([ \t]*)def (\w+)(?=([^\n]*(?:\n\1[ \t]+[^\n]*|\n[ \t]*(?=\n))*))", code, re.MULTILINE):
+            found.setdefault(m[2], []).append((m.start(), m.end(3)))  # also those in others
+    else:
+        for m in re.finditer(r"(?<![\w.:>])(\w+)(?=(\s*\([^;{}]*\{))", code):
+            found.setdefault(m[1], []).append((m.end(2), m.end(2) - 1))
+    return found
+
+
 def _returned(source: SourceText, name: str, before: int) -> Region | None:
     """What the one function of a name returns, where it has one ``return`` and stands above."""
     code = source.code
-    if source.python:
-        heads = re.finditer(rf"^([ \t]*)def {name}\b[^\n]*(?:\n\1[ \t]+[^\n]*|\n[ \t]*(?=\n))*", code, re.MULTILINE)
-        bodies = [m.span() for m in heads]
-    else:
-        heads = re.finditer(rf"(?<![\w.:>]){name}\s*\([^;{{}}]*\{{", code)
-        bodies = [(m.end(), end) for m in heads if (end := closing(code, m.end() - 1)) is not None]
+    bodies = _functions(code, source.python).get(name, [])
+    if not source.python:
+        bodies = [(begin, end) for begin, brace in bodies if (end := closing(code, brace)) is not None]
     if len(bodies) != 1 or bodies[0][1] > before:
         return None
     begin, end = bodies[0]

@@ -77,7 +77,9 @@ def modes_of(tensor: TensorFact) -> list[tuple[Int, Expr, int]] | None:
         return None
     if tensor.space == "coord":
         return _coordinates(tensor, root)
-    modes = leaves(root.shape, root.stride) if tensor.space == "gmem" else None
+    if tensor.space != "gmem" or tensor.root_start_bits != 0:
+        return None  # a part of memory that holds more
+    modes = leaves(root.shape, root.stride)
     if modes is None or not isinstance(offset, (int, Dyn)):
         return None
     strides = [as_expr(stride) for _, stride in modes]

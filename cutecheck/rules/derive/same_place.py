@@ -48,7 +48,7 @@ def same_place(made: Event | Call, target: TensorFact, context: Context) -> Same
     if blocks is None or len(blocks.at) == 1 or (isinstance(made, Event) and (is_own(made) or _adds(made))):
         return None
     loads = _loads(made, target, blocks, context)
-    stored = _places(made, target, blocks) if loads else None
+    stored = _places(made, target, blocks, context) if loads else None
     if not loads or stored is None or len(stored) < len(blocks.at):
         return None
     sharing: dict[tuple[int, ...], list[Block]] = {}
@@ -86,7 +86,10 @@ def _loads(made: Event | Call, target: TensorFact, blocks: Blocks, context: Cont
     if any(e.operands[0].buffer is not None and e.operands[0].buffer == target.buffer for e in copies):
         return []
     if key not in memo:
-        found = [(e.operands[0], _places(e, e.operands[0], blocks), _alone(e, e.operands[0], blocks)) for e in copies]
+        found = [
+            (e.operands[0], _places(e, e.operands[0], blocks, context), _alone(e, e.operands[0], blocks, context))
+            for e in copies
+        ]
         known = [
             _Load(t, alone if places is None else places, alone) for t, places, alone in found
             if alone is not None and len(alone) == len(blocks.at)
@@ -108,31 +111,39 @@ def _is_number(n: object) -> bool:
     return isinstance(n, (int, Dyn))
 
 
-def _alone(made: Event | Call, tensor: TensorFact, blocks: Blocks) -> Places | None:
+def _alone(made: Event | Call, tensor: TensorFact, blocks: Blocks, context: Context) -> Places | None:
     """Where it starts along the modes that no loop of the block goes along: in all that the block does."""
     of_loops = {loop.item for loop in made.loops if loop.item}
     starts = _starts(tensor)
     if starts is None:
         return None
     fixed = [e for e in starts if not any(v.name in of_loops or _IN_LOOP.match(v.name) for v in e.variables())]
-    return _by_block(made, fixed, blocks)
+    return _by_block(made, fixed, blocks, context)
 
 
-def _places(made: Event | Call, tensor: TensorFact, blocks: Blocks) -> Places | None:
+def _places(made: Event | Call, tensor: TensorFact, blocks: Blocks, context: Context) -> Places | None:
     """Where the tensor starts in each block that comes there, for its first thread, in the first pass of all loops."""
     starts = _starts(tensor)
-    return None if starts is None else _by_block(made, starts, blocks)
+    return None if starts is None else _by_block(made, starts, blocks, context)
 
 
-def _by_block(made: Event | Call, starts: list[Expr], blocks: Blocks) -> Places | None:
-    first = {loop.item for loop in made.loops} | {"threadIdx.x", "threadIdx.y", "threadIdx.z"}
+def _by_block(made: Event | Call, starts: list[Expr], blocks: Blocks, context: Context) -> Places | None:
+    first = frozenset({loop.item for loop in made.loops} | {"threadIdx.x", "threadIdx.y", "threadIdx.z"})
+    memo = cast("dict[object, Places | None]", context.memo.setdefault("places by block", {}))
+    key = made.kernel, made.arch, tuple(starts), first & {v.name for e in starts for v in e.variables()}, made.guards
+    if key not in memo:
+        memo[key] = _known(made, starts, blocks, first)
+    return memo[key]
+
+
+def _known(made: Event | Call, starts: list[Expr], blocks: Blocks, first: frozenset[str]) -> Places | None:
     found = [by_block(e, blocks, first=first) for e in starts]
     known = [f for f in found if f is not None]
     comes = come_there(made.guards, blocks, ())
     if comes is None or len(known) < len(found):
         return None
     try:
-        return {b: tuple(f(*b) for f in known) for b in blocks.at if comes(*b)}
+        return {b: tuple([f(*b) for f in known]) for b in blocks.at if comes(*b)}
     except ZeroDivisionError:
         return None
 

@@ -173,3 +173,39 @@ def test_what_a_loop_goes_along_is_no_part_of_what_tells_blocks_apart(head: str,
     }
     said = _said(tmp_path, {"STORE_H": head, **looped})
     assert ["to the same place" in s for s in said] == [True] * wrong
+
+
+PARTS = """
+import torch
+
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.runtime import from_dlpack
+
+
+@cute.kernel
+def count(sizes: cute.Tensor, memory: cute.Tensor):
+    tidx = cute.arch.thread_idx()[0]
+    part = cute.make_tensor(memory.iterator + 32 * sizes.shape[0], cute.make_layout(sizes.shape[0]))
+    if tidx < sizes.shape[0] + MORE:
+        WHERE[tidx] = cutlass.Int32(0)
+
+
+@cute.jit
+def run(sizes: cute.Tensor, memory: cute.Tensor):
+    count(sizes, memory).launch(grid=[1, 1, 1], block=[128, 1, 1])
+
+
+def test_count():
+    sizes, memory = torch.empty(4, dtype=torch.int32), torch.empty(256, dtype=torch.int32)
+    given = [from_dlpack(t).mark_layout_dynamic() for t in (sizes, memory)]
+    cute.compile(run, *given)
+"""
+
+
+@pytest.mark.parametrize(("where", "more", "said"), [("part", "0", 0), ("sizes", "0", 0), ("sizes", "1", 1)])
+def test_a_part_of_memory_begins_anywhere(tmp_path: Path, where: str, more: str, said: int) -> None:
+    (tmp_path / "test_parts.py").write_text(PARTS.replace("WHERE", where).replace("MORE", more))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT219",), cache=False))
+    assert not report.failures and not report.errors
+    assert len(report.findings) == said
