@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from cutecheck.facts import Call, Event, Launch, Predicate, Site, SmemBuffer
 from cutecheck.facts.tensor import TensorFact
-from cutecheck.source.eval.record.variants import digest
+from cutecheck.source.eval.record.variants import with_names
 
 
 @dataclass(slots=True)
@@ -66,9 +66,7 @@ class Renaming:
         enclosing, kernel = self.symbol(e.enclosing), self.symbol(e.kernel)
         if (enclosing, kernel, operands) == (e.enclosing, e.kernel, e.operands):
             return e
-        told = e.event_id.rpartition(f":{e.arch}:")[2]
-        if operands != e.operands:  # of the names alone: what else there is of operands need not be spelled as it was
-            told += f"~{digest('|'.join(t.buffer or '' for t in operands))}"
+        told = with_names(e.event_id.rpartition(f":{e.arch}:")[2], operands)
         ident = f"{e.kind}:{e.span}:{enclosing}:{e.arch}:{told}"
         self._events[e.event_id] = ident
         return replace(

@@ -88,7 +88,8 @@ EDITS = (
     ),
     (f"{PASSES}        pipe.producer", f"while (tile.is_valid()) {{\n      {PASSES}        pipe.producer"),
     ("      pipe.producer_tail(state);\n", f"    {LOOP}      pipe.producer_tail(state);\n"),
-    (f"{PASSES}      pipe.consumer", f"while (tile.is_valid()) {{\n    {PASSES}      pipe.consumer"),
+    ("    clear(acc);\n", ""),
+    (f"{PASSES}      pipe.consumer", f"while (tile.is_valid()) {{\n    clear(acc);\n    {PASSES}      pipe.consumer"),
     ("    copy(acc, tCgC);\n", f"    copy(acc, tCgC);\n  {LOOP}"),
     ("half_t* C, int M, int N, int K) {\n  Tensor", f"half_t* C, int M, int N, int K{GIVEN} {{\n  Tensor"),
     ("tma_b, C, M, N, K);", "tma_b, C, M, N, K, given);"),
@@ -160,7 +161,7 @@ def test_a_consumer_that_starts_a_stage_late(
     assert codes(tmp_path, scheduler, *edits) == expected
 
 
-CONSUMER = f"while (tile.is_valid()) {{\n    {PASSES}      pipe.consumer"
+CONSUMER = f"while (tile.is_valid()) {{\n    clear(acc);\n    {PASSES}      pipe.consumer"
 STORES = "    copy(acc, tCgC);\n"
 
 

@@ -11,6 +11,7 @@ from cutecheck.facts import Event, Guard, Hypothesis, Span, TensorFact, Unknown
 from cutecheck.source.eval.values import Value
 
 _FRESH = re.compile(r"#\d+")
+_NAMES = re.compile(r"~[0-9a-f]{8}")  # of the buffers, in a variant
 
 
 def without_numbers(text: str) -> str:
@@ -40,10 +41,18 @@ def variant_of(operands: Sequence[TensorFact], tiled: Value) -> str:
     """What distinguishes a call from others at its place; the numbers of fresh variables do not."""
     texts = [
         repr((o.space, o.layout if not isinstance(o.layout, Unknown) else "?", o.dtype, o.offset, o.tile_layout))
-        + (o.buffer or "" if o.space != "rmem" else "")
         for o in operands
     ]
-    return digest("|".join((*texts, str(tiled))))
+    return f"{_digest('|'.join((*texts, str(tiled))))}~{_names(operands)}"
+
+
+def with_names(variant: str, operands: Sequence[TensorFact]) -> str:
+    """A variant whose buffers are called otherwise now; what else distinguishes it is not asked for again."""
+    return _NAMES.sub(f"~{_names(operands)}", variant)
+
+
+def _names(operands: Sequence[TensorFact]) -> str:
+    return _digest("|".join(o.buffer or "" if o.space != "rmem" else "" for o in operands))[:8]
 
 
 def variant_of_bounds(variant: str, first: Event | None, guards: Sequence[Guard]) -> str:
@@ -53,15 +62,14 @@ def variant_of_bounds(variant: str, first: Event | None, guards: Sequence[Guard]
     """
     if first is None or (mine := _bounds(guards)) == _bounds(first.guards):
         return variant
-    return f"{variant}<{digest(mine)}"
+    return f"{variant}<{_digest(mine)}"
 
 
 def _bounds(guards: Sequence[Guard]) -> str:
     return _renamed("|".join(f"{b.value}<{b.limit}" for g in guards if not g.host for b in g.bounds))
 
 
-def digest(text: str) -> str:
-    """Of a text in which the numbers of fresh variables do not count."""
+def _digest(text: str) -> str:
     return hashlib.sha256(_renamed(text).encode()).hexdigest()[:12]
 
 
