@@ -67,7 +67,8 @@ class Step:
 
     ``maybe``: under a condition that threads answer differently. ``caller``: where the function around it was called.
     A ``load`` whose barrier is known has the buffer of that as its function, and its offset there as its number.
-    ``adds``: whether a product is added to its accumulators (WGMMA, UMMA); None where that is not known.
+    ``adds``: whether a product is added to its accumulators (WGMMA, UMMA), or a store by TMA to what is there; None
+    where that is not known.
     ``arrives``: how often the thread arrives at a barrier; None where that is not known. Asynchronous: once its MMAs
     are done (``tcgen05.commit``). A barrier's ``init`` has the arrivals that it counts as its ``number``, if
     these and the barrier are known; ``maybe``: other threads initialise others of its array so.

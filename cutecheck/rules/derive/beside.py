@@ -11,10 +11,13 @@ from cutecheck.rules.derive.faults import Fault
 
 
 def of_both(threads: tuple[Thread, ...]) -> Fault | None:
-    """All tiles that TMA stores are those that the next block stores, too: each is computed twice, others never."""
+    """All tiles that TMA stores are those that the next block stores, too: each is computed twice, others never.
+
+    Blocks that add to one tile may each have a part of K.
+    """
     drains = [s for t in threads for s in t.steps if s.kind == "drain"]
     walks = [s.places[1].walk for s in drains]
-    if not drains or any(not t.complete for t in threads) or any(s.maybe for s in drains) or not all(walks):
+    if not drains or any(not t.complete for t in threads) or any(s.maybe or s.adds for s in drains) or not all(walks):
         return None
     if all(a.beside is not None and a.beside == a.start for walk in walks for a in walk or ()):
         return Fault("of both", drains[0], drains[0].places[1])

@@ -140,3 +140,29 @@ def test_rank_in_the_cluster(changes: tuple[tuple[str, str], ...], cluster: str,
     assert not report.failures
     assert {f.code for f in report.findings} == ({"CUT219"} if said else set()), report.findings
     assert all(said in f.message for f in report.findings)
+
+
+PARTS_OF_K = (
+    ("pairs = m / 128", "pairs = m / 64"),
+    ("at % pairs * 2", "at % pairs"),
+    (LOADED, "make_coord(first, _)"),
+    (STORED, "make_coord(first, column)"),
+    ("fromA(_, _, _, i)", "fromA(_, _, _, i + rank * (k / 128))"),
+    ("fromB(_, _, _, i)", "fromB(_, _, _, i + rank * (k / 128))"),
+    ("i < k / 64", "i < k / 128"),
+    ("(m / 64) * (n / 128)", "2 * (m / 64) * (n / 128)"),
+    ("k % 64)", "k % 128)"),
+)
+
+
+@pytest.mark.parametrize(("store", "said"), [("SM90_TMA_REDUCE_ADD", 0), ("SM90_TMA_STORE", 1)])
+def test_blocks_that_each_have_a_part_of_k(store: str, said: int, tmp_path: Path) -> None:
+    """What both blocks of a cluster add to one tile is right; where they store it one of the sums is lost."""
+    text = KERNEL.replace("CLUSTER", "2, 1, 1").replace("SM90_TMA_STORE", store)
+    for old, new in PARTS_OF_K:
+        assert old in text
+        text = text.replace(old, new)
+    (tmp_path / "a.cu").write_text(text)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, ignore=("CUT1", "CUT4")))
+    assert not report.failures and not report.errors
+    assert ["next block of its cluster" in f.message for f in report.findings] == [True] * said

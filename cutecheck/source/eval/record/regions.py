@@ -151,6 +151,11 @@ def by_hardware(kind: str, tiled: object, facts: list[TensorFact]) -> tuple[str,
     return kind, by, described
 
 
+def reduces(tiled: object) -> bool:
+    """Whether a store adds to what is there, or joins it in another way."""
+    return "REDUCE" in str(getattr(getattr(tiled, "atom", tiled), "op", "")).upper()
+
+
 def variable_of(buffer: str) -> str:
     """The variable in shared memory that a member is of."""
     head, colons, own = buffer.rpartition("::")

@@ -20,7 +20,7 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import parts_in
 from cutecheck.source.eval.record.holding import Holding
-from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous
+from cutecheck.source.eval.record.regions import by_hardware, followed, is_asynchronous, reduces
 from cutecheck.source.eval.record.running import WARP
 from cutecheck.source.eval.record.touching import touch_at
 from cutecheck.source.eval.record.unwritten import Unwritten
@@ -218,7 +218,10 @@ class Replaying(Holding):
                 self.end()
             name = told.buffer if number is not None else name  # exactly this one of its array
         maybe, masked = bool(self.under) or predicated, predicated and not self.under
-        adds = adds if goes_on and kind == "gemm" else None
+        if kind == "drain":
+            adds = True if reduces(tiled) else None
+        elif kind != "gemm" or not goes_on:
+            adds = None
         caller = self.at.get(depth - 1)
         self.add(Step(kind, span, where, name, number, found, goes_on, maybe, caller, adds, masked=masked))
         if self.thread is not None:
