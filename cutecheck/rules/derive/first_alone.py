@@ -82,10 +82,9 @@ def _all(made: Event, context: Context) -> list[tuple[Event | Call, TensorFact]]
 def _of(made: Event | Call, tensor: TensorFact, blocks: Blocks) -> list[_Taken]:
     modes = modes_of(tensor) or []
     extents = frozenset(str(extent) for extent, _, _ in modes)
-    first = [*_THREADS, *(loop.item for loop in made.loops)]
     found: list[_Taken] = []
     for extent, at, span in modes:
-        place = by_block(at, blocks, first=first) if span == 1 else None
+        place = by_block(at, blocks, first=_THREADS) if span == 1 else None  # a loop may go along all of them
         try:
             many = 0 if place is None else len({place(*b) for b in blocks.at})
         except ZeroDivisionError:

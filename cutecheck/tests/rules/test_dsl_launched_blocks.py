@@ -209,3 +209,16 @@ def test_a_part_of_memory_begins_anywhere(tmp_path: Path, where: str, more: str,
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), select=("CUT219",), cache=False))
     assert not report.failures and not report.errors
     assert len(report.findings) == said
+
+
+def test_a_loop_that_goes_along_all_heads(tmp_path: Path) -> None:
+    """The first head is loaded ahead of it."""
+    made = "        kept = cute.make_rmem_tensor_like(tX)\n"
+    looped = f"""{made}        for o in cutlass.range(x.shape[2]):
+            tO = thr.partition_S(cute.local_tile(x[b, None, o, None], (16, 64), (m, 0)))
+            cute.copy(tiled, tO[None, 0, None], kept[None, 0, None])
+"""
+    for name in ("alone", "looped"):
+        (tmp_path / name).mkdir()
+    assert any("take the first alone" in said for said in _said(tmp_path / "alone", {"LOAD_H": "0"}))
+    assert not any("take the first alone" in said for said in _said(tmp_path / "looped", {"LOAD_H": "0", made: looped}))
