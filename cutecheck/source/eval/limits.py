@@ -10,7 +10,7 @@ TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
 MANY_UNITS = 300
-_SOME_UNITS = 48
+_SOME_UNITS = 24
 _BARREN = 8
 
 

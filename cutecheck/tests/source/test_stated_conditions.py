@@ -70,6 +70,8 @@ STATED = [
     "lda = 8; if (n > 3) lda = atoi(text); if (lda % 8) return; launch(p, lda);",
     "lda = 512; for (int i = 1; i < n; ++i) { if (i == n - 2) lda = atoi(text); } if (lda % 8) return; launch(p, lda);",
     "for (int i = 1; i < n; ++i) { if (i == 2) lda = std::stoi(text); } TORCH_CHECK(lda % 8 == 0); launch(p, lda);",
+    "if (n > 3) { TORCH_CHECK(lda % 24 == 0); } else { TORCH_CHECK(lda % 16 == 0); } launch(p, lda);",
+    "if (n > 3) { checked(lda); } else { checked(lda); printf(); } launch(p, lda);",
 ]
 
 NOT_STATED = [
@@ -103,6 +105,9 @@ NOT_STATED = [
     "switch (n) { case 1: TORCH_CHECK(lda % 8 == 0); break; default: break; } launch(p, lda);",
     "auto test = [&] { if (lda % 8) return; printf(); }; test(); launch(p, lda);",
     "if (n > 3) { checked(lda); } launch(p, lda);",
+    "if (n > 3) { TORCH_CHECK(lda % 8 == 0); } else { TORCH_CHECK(lda % 4 == 0); } launch(p, lda);",
+    "if (lda % 8 == 0) { printf(); } else { printf(); } launch(p, lda);",
+    "if (lda % 8 == 0) { } else { } launch(p, lda);",
     "Own o; o.run(p, lda);",
 ]
 
@@ -190,3 +195,23 @@ def test_what_a_remainder_says_of_a_number(tmp_path: Path, body: str, states: se
     events = run(tmp_path, f"{kernel}void host(float* p, int lda, int n) {{ {body} {PLAIN}; }}\n").events
     assert events
     assert all({re.sub(r"#\d+", "", str(h.condition)) for h in e.hypotheses} == states for e in events)
+
+
+@pytest.mark.parametrize(
+    ("body", "states"),
+    [
+        ("if (n > 3) { lda = 2 * n; TORCH_CHECK(lda % 8 == 0); } else { lda = 0; }", True),
+        ("if (n > 3) { lda = 2 * n; checked(lda); } else if (n) { lda = 24; } else { return; }", True),
+        ("if (n > 3) { lda = 2 * n; checked(lda); } else { lda = m; checked(lda); }", True),
+        ("if (n > 3) { lda = 2 * n; TORCH_CHECK(lda % 8 == 0); } else { lda = 4; }", False),
+        ("if (n > 3) { lda = 2 * n; TORCH_CHECK(lda % 8 == 0); } else { lda = 2 * n; }", False),
+        ("if (n > 3) { TORCH_CHECK(lda % 8 == 0); lda = n; } else { TORCH_CHECK(lda % 8 == 0); lda = 3; }", False),
+    ],
+)
+def test_what_both_branches_check_is_so_behind_them(tmp_path: Path, body: str, states: bool) -> None:
+    kernel = KERNEL[: KERNEL.index("void launch")]
+    checks = "void checked(int x) { TORCH_CHECK(x % 8 == 0); }\n"
+    text = f"{kernel}{checks}void host(float* p, int lda, int n, int m) {{ {body} {PLAIN}; }}\n"
+    (event,) = run(tmp_path, text).events
+    length = re.sub(r"[{}]|:_1", "", str(event.operands[0].layout))
+    assert (f"{length} % 8 == 0" in {str(h.condition) for h in event.hypotheses}) is states

@@ -14,7 +14,7 @@ from cutecheck.source.eval.dialect import MISSING
 from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.record.touching import answering
 from cutecheck.source.eval.scope import Env
-from cutecheck.source.eval.statements import flags, shared_elements
+from cutecheck.source.eval.statements import both_ways, flags, shared_elements
 from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Exits, finish
 from cutecheck.source.eval.statements.joins import join
@@ -99,21 +99,23 @@ def _both(
     node: ir.Expr | None = None,
 ) -> Done:
     """Walk both branches from the same state, then join what they wrote. ``varying``: threads may part here."""
-    mark = m.journal.mark()
+    mark, standing = m.journal.mark(), len(m.recorder.hypotheses)
     before = flags.start(m, env)
     own = by_thread(m, node, cond, env)
     with m.recorder.guarded(guard, own), answering(m, cond, True), m.recorder.passed(m, node, env, True, cond):
         first = arm(m, then, env)
         left(m, first, env, varying)
+        known = m.recorder.hypotheses[standing:]
     after_then = written(m, mark)
     m.journal.undo(mark)
     if other is not None and flags.same_way(m, before, then, other, env):
-        second, after_else = first, after_then
+        second, after_else, known_else = first, after_then, []
     else:
         opposite = _opposite(m, guard, node, cond, env)
         with m.recorder.guarded(opposite, own), answering(m, cond, False), m.recorder.passed(m, node, env, False, cond):
             second = arm(m, other, env) if other is not None else Done.NORMAL
             left(m, second, env, varying)
+            known_else = m.recorder.hypotheses[standing:]
         after_else = written(m, mark)
         m.journal.undo(mark)
     gone = (Done.RETURN, Done.BREAK, Done.CONTINUE)
@@ -133,7 +135,9 @@ def _both(
         for where, name, value in (after_else if first in gone else after_then).values():
             m.journal.set(where, name, value)
         return Done.MAYBE
-    _joined(m, after_then, after_else, guard.span, cond, varying, node)
+    ends = _joined(m, after_then, after_else, guard.span, cond, varying, node)
+    both_ways.checked(m, known, known_else)
+    both_ways.of_joined(m, ends, known, known_else)
     if own and m.recorder.acts() is not None:
         _one_for_all(m, after_then, after_else)
     return Done.NORMAL
@@ -233,7 +237,9 @@ def perhaps_run(m: Machine, run: Callable[[], Value], span: Span) -> None:
 
 def _joined(
     m: Machine, first: Written, second: Written, span: Span, cond: Value, varying: bool, asked: ir.Expr | None = None
-) -> None:
+) -> list[tuple[Value, Value, Value]]:
+    """Join what two ways wrote: the values of both, and what they are joined to, where they differ."""
+    joined: list[tuple[Value, Value, Value]] = []
     ends: list[tuple[dict[str, Value], str, Value, Value]] = []
     for key in {**first, **second}:
         where, name, _ = first.get(key) or second[key]
@@ -249,7 +255,10 @@ def _joined(
         elif m.dialect.missing(a) or m.dialect.missing(b):
             m.journal.set(where, name, a if m.dialect.missing(b) else b)
         else:
-            m.journal.set(where, name, join(m, a, b, f"`{name}`", span, cond, varying))
+            either = join(m, a, b, f"`{name}`", span, cond, varying)
+            m.journal.set(where, name, either)
+            joined.append((a, b, either))
+    return joined
 
 
 @runs(ir.Switch)
