@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 from cutecheck.model.layout import Swizzle, SwizzleUnit
 from cutecheck.model.prove.answer import Options
@@ -15,6 +16,9 @@ from cutecheck.model.prove.synthesis.padding import Padding, find_padding
 from cutecheck.model.prove.synthesis.swizzles import Family, SwizzleSearch, find_swizzle
 from cutecheck.model.prove.synthesis.xor_layout import NotConcreteError, XorLayout, find_xor_layout
 from cutecheck.records import record
+
+_MOST_KEPT = 256
+_SUGGESTED: dict[tuple[Any, ...], Synthesis] = {}  # kernels that differ elsewhere access a buffer alike
 
 
 @record(frozen=True, slots=True)
@@ -54,14 +58,36 @@ def suggest(
     accesses that are not listed, which a swizzle must not split either.
     ``known``: how the text calls the accesses.
     """
+    known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
+    family = Family(tile=tile, descriptor=descriptor, whole=whole)
+    asked = tuple(accesses), pitch, family, unit, known, arch
+    if options.dump is not None:
+        return _searched(*asked, options)
+    how = options.timeout_ms, options.rlimit, options.engine, options.without
+    found = _SUGGESTED.get((asked, how))
+    if found is None:
+        if len(_SUGGESTED) >= _MOST_KEPT:
+            _SUGGESTED.clear()
+        found = _SUGGESTED[asked, how] = _searched(*asked, options)
+    return found
+
+
+def _searched(
+    accesses: tuple[BankAccess, ...],
+    pitch: int | None,
+    family: Family,
+    unit: SwizzleUnit,
+    known: str,
+    arch: str,
+    options: Options,
+) -> Synthesis:
+    descriptor = family.descriptor
     free = tuple(prove(make_obligation(replace(a, swizzle=None), arch=arch), options) for a in accesses)
     if free and all(o.verdict is Verdict.PROVED for o in free) and not descriptor:
         nothing = SwizzleSearch("", None, free, ())
-        known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
         text = f"the plain layout is free {known}, proved: no swizzle is needed"
         return Synthesis(len(accesses), nothing, None, None, None, text, plain=True)
-    search = find_swizzle(accesses, Family(tile=tile, descriptor=descriptor, whole=whole), options, arch, unit)
-    known = known or (f"for the {len(accesses)} accesses" if len(accesses) > 1 else "for the access")
+    search = find_swizzle(accesses, family, options, arch, unit)
     if search.swizzle is not None:
         return Synthesis(
             len(accesses), search, search.swizzle, None, None, f"{_spelled(search.swizzle)} frees it {known}, proved"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sys
 import time
 from dataclasses import replace
 
@@ -210,3 +211,15 @@ def test_rows_that_no_vector_divides() -> None:
     assert suggest_vectors(128, (128, 63), 1, 16) is None
     narrow = suggest_vectors(128, (128, 36), 1, 16)
     assert narrow is not None and narrow.vector_bits == 64
+
+
+def test_what_was_searched_once_is_not_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Kernels of many instantiations access a buffer alike; what is asked in another way is searched."""
+    module = sys.modules["cutecheck.model.prove.synthesis.suggest"]  # the package has the function by this name
+    monkeypatch.setattr(module, "_SUGGESTED", {})
+    first = suggest(fp16(64), tile=64 * 128)
+    monkeypatch.setattr(module, "find_swizzle", lambda *_: pytest.fail("searched again"))
+    assert suggest(fp16(64), tile=64 * 128) is first
+    for again in ({"tile": 64 * 64}, {"tile": 64 * 128, "options": Options(timeout_ms=7)}):
+        with pytest.raises(pytest.fail.Exception):
+            suggest(fp16(64), **again)  # type: ignore[arg-type]
