@@ -9,7 +9,7 @@ from itertools import takewhile
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import classes, ir, lookup, overloads
-from cutecheck.source.eval.budget import NothingNewError
+from cutecheck.source.eval.budget import NothingFoundError, NothingNewError
 from cutecheck.source.eval.calls import STREAM, instance_symbol, run_function
 from cutecheck.source.eval.entrances import enter, reached, refused
 from cutecheck.source.eval.handed import Callers, of_function, taken
@@ -218,7 +218,8 @@ class Roots:
                 if took is not None:
                     yield took
 
-    def _guard(self, run: object, span: Span | None) -> None:
+    def _guard(self, run: object, span: Span | None, may_end: bool = False) -> None:
+        """``may_end``: a root that may go on without anything of CuTe, as its end is no judgement of anything."""
         self.m.budget.restart()
         mark = self.m.journal.mark()
         known = len(self.m.recorder.hypotheses)
@@ -227,7 +228,8 @@ class Roots:
         except NothingNewError:
             pass  # a template that nothing instantiates says no more of the places that it leads to
         except BudgetExceeded as error:
-            self.cut.append(Unknown(str(error), span))
+            if not (may_end and isinstance(error, NothingFoundError)):
+                self.cut.append(Unknown(str(error), span))
         except SubstitutionFailure:
             pass
         except RecursionError:
@@ -338,7 +340,8 @@ class Roots:
                 symbol = instance_symbol(e, fn, tuple(map(spell, arguments(m, fn, template))))
                 self._kernels.append((symbol, overloads.Candidate(0, (), e, fn, template, True, frozenset()), args))
 
-        self._guard(run, fn.span)
+        launches_nothing = "kernel" in fn.flags or ("device" in fn.flags and "host" not in fn.flags)
+        self._guard(run, fn.span, may_end=m.recorder.open and launches_nothing)
 
     def _open(self, entries: list[Entry]) -> None:
         """Templates that nothing instantiated: evaluated with open parameters."""

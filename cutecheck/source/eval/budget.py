@@ -32,6 +32,10 @@ class NothingNewError(BudgetExceeded):
     """All that a root comes to is known by now."""
 
 
+class NothingFoundError(BudgetExceeded):
+    """A root goes on without anything of CuTe."""
+
+
 class CallIsDone(BudgetExceeded):
     """A call on the host went on after what it is for was met."""
 
@@ -284,4 +288,4 @@ class Budget:
             self._idle += used
             most = most if not whose else most // 10
             steps = f"more than {most} evaluation steps without anything of CuTe"
-            raise BudgetExceeded(f"{steps}{whose}; raise `max-idle-steps`")
+            raise NothingFoundError(f"{steps}{whose}; raise `max-idle-steps`")
