@@ -297,9 +297,10 @@ def unmet(
         for node, called, within in _mentions(unit.decls, left) if here else ():
             if called is None and own is not None and isinstance(node, ir.Name) and own.means(node.ident, within):
                 continue  # another function of that name, which this unit defines
-            if called is None and own is not None and isinstance(node, ir.Name) and node.targs is None:
+            plain = isinstance(node, ir.Name) and node.targs is None and node.ident in here
+            if called is None and own is not None and plain:
                 scope = None if _opens(tree, unit.path, node.ident) else own.declares(node.ident, within)
-                if node.ident in here and scope is not None:
+                if scope is not None:
                     found.add(of_scope(scope, node.ident))  # one that the unit itself declares
                     continue
             if isinstance(node, _UNREAD):

@@ -94,7 +94,7 @@ _PACK = re.compile(r"\.\.\.\s*([^\W\d]\w*)")
 class Source:
     """Parsed text with its origin; ``pieces`` empty means that both are the same, character by character."""
 
-    __slots__ = ("_packs", "_type_names", "_uses", "aligned", "origin", "pieces", "starts", "text")
+    __slots__ = ("_bodies", "_packs", "_rows", "_type_names", "_uses", "aligned", "origin", "pieces", "starts", "text")
 
     def __init__(
         self, origin: Origin, text: str, pieces: tuple[Piece, ...] = (), aligned: Sequence[tuple[int, int]] = ()
@@ -106,6 +106,8 @@ class Source:
         self.starts = tuple(piece.start for piece in pieces)
         self._packs: frozenset[str] | None = None
         self._type_names: frozenset[str] | None = None
+        self._bodies = _next_bodies(pieces)
+        self._rows: dict[tuple[int, int], tuple[int, int]] = {}
         self._uses: dict[int, int] = {}  # of pieces of macros' bodies: where in the text the expansion begins
 
     @property
@@ -151,18 +153,34 @@ class Source:
         one place.
         """
         at = bisect_right(self.starts, begin) - 1
-        first = self.pieces[at]
-        body = at
-        while self.pieces[body].copied or self.pieces[body].origin == self.pieces[body].origin_end:
-            body += 1
-            if body == len(self.pieces) or self.pieces[body].start >= end:
-                return 0
+        first, body = self.pieces[at], self._bodies[at]
+        if body == len(self.pieces) or (body > at and self.pieces[body].start >= end):
+            return 0
         use = self.pieces[body]
         if not use.origin <= first.origin < use.origin_end:
             return 0
         if at not in self._uses:
-            start = at
-            while start and use.origin <= self.pieces[start - 1].origin < use.origin_end:
-                start -= 1
-            self._uses[at] = self.pieces[start].start
+            self._uses[at] = self.pieces[self._first_of(use, at)].start
         return begin - self._uses[at] + 1
+
+    def _first_of(self, use: Piece, at: int) -> int:
+        """The first of the pieces in a row that stand within a use of a macro, the last of which is ``at``."""
+        key, low = (use.origin, use.origin_end), at
+        first, last = self._rows.get(key, (at, at))  # found before: pieces are many, and asked for one after the other
+        while low and use.origin <= self.pieces[low - 1].origin < use.origin_end:
+            low -= 1
+            if first <= low <= last:
+                low = first
+                break
+        self._rows[key] = low, at
+        return low
+
+
+def _next_bodies(pieces: tuple[Piece, ...]) -> tuple[int, ...]:
+    """For each piece the first from it on that is of a macro's body, their number where there is none."""
+    found, body = [0] * len(pieces), len(pieces)
+    for at in range(len(pieces) - 1, -1, -1):
+        if not pieces[at].copied and pieces[at].origin != pieces[at].origin_end:
+            body = at
+        found[at] = body
+    return tuple(found)

@@ -1,5 +1,6 @@
 """Pieces of one macro's body have one place in the file, and are told apart: the fragments that they make, say."""
 
+import random
 import re
 from pathlib import Path
 
@@ -87,3 +88,31 @@ def test_places_of_pieces() -> None:
     calls = [source.span(m.start(), m.end()) for m in re.finditer(r"k\(\d\)", text)]
     assert [c.part for c in calls] == [1, 6, 1, 6] and calls[0] == calls[2]
     assert source.span(1, 2).part == 0 and str(source.span(1, 2)) == "k.cu:1:5"
+
+
+def _part_by_walking(pieces: tuple[Piece, ...], begin: int, end: int) -> int:
+    """``Span.part`` piece by piece."""
+    at = max(i for i, piece in enumerate(pieces) if piece.start <= begin)
+    bodies = [p for p in pieces[at:] if not p.copied and p.origin != p.origin_end]
+    if not bodies or (bodies[0] is not pieces[at] and bodies[0].start >= end):
+        return 0
+    use, start = bodies[0], at
+    if not use.origin <= pieces[at].origin < use.origin_end:
+        return 0
+    while start and use.origin <= pieces[start - 1].origin < use.origin_end:
+        start -= 1
+    return begin - pieces[start].start + 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_parts_are_those_of_a_walk_over_the_pieces(seed: int) -> None:
+    rng = random.Random(seed)
+    pieces: list[Piece] = []
+    for start in range(0, 120, 3):
+        use = rng.randrange(0, 60, 20)
+        body = rng.random() < 0.5
+        pieces.append(Piece(start, use if body else use + rng.randrange(20), use + 20 * rng.randrange(2), not body))
+    source = Source(Origin("a.cu", "x" * 200), "y" * 120, tuple(pieces))
+    for begin in rng.sample(range(119), 119):
+        end = rng.randrange(begin + 1, 121)
+        assert source.span(begin, end).part == _part_by_walking(source.pieces, begin, end)
