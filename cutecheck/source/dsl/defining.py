@@ -54,7 +54,8 @@ def define(m: Machine, decl: ir.Class, env: Env, unit: ir.Unit) -> Value:
     given = {name: m.eval(node, env) for name, node in decl.keywords}
     metaclasses.choose(inst, given.pop("metaclass", None))
     for parent in inst.bases:
-        m.journal.set(parent.memo, _CHILDREN, (*parent.memo.get(_CHILDREN, ()), inst))
+        others = parent.memo.get(_CHILDREN, ())  # not known where only some branches define one
+        m.journal.set(parent.memo, _CHILDREN, (*others, inst) if isinstance(others, tuple) else others)
     return metaclasses.made(m, inst, given, decl.span)
 
 

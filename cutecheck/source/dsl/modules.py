@@ -105,7 +105,7 @@ def _left(scope: Scope, before: dict[str, Value], error: BudgetExceeded) -> None
     why = Unknown(f"its module `{scope.name}` is left: {error}", Span(scope.memo["unit"].path, 1, 1, 1, 1))
     for name, value in scope.env.vars.items():
         whole = isinstance(value, (FuncSet, ClassInst, Module, Extern, int, float, str)) and before.get(name) is value
-        if not name.startswith("__") and not whole:
+        if not (isinstance(name, str) and name.startswith("__")) and not whole:
             scope.env.vars[name] = why
 
 
@@ -147,7 +147,7 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
         scope = scope_of(m, name)
         if scope is not None:
             for key, value in list(scope.env.vars.items()):
-                if not key.startswith("_") and " " not in key:
+                if isinstance(key, str) and not key.startswith("_") and " " not in key:
                     own = attribute(m, base, key, span)  # what the evaluator knows comes before its source
                     m.journal.set(at.vars, key, value if own is None else None if own is NONE else own)
         return isinstance(base, Module)

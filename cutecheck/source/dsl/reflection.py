@@ -226,7 +226,8 @@ def _vars(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -
 
     env, *given = args
     if not given:
-        return {k: v for k, v in frame_of(env).vars.items() if k.isidentifier() and k != "__class__"}
+        held = frame_of(env).vars.items()
+        return {k: v for k, v in held if not isinstance(k, str) or (k.isidentifier() and k != "__class__")}
     if isinstance(given[0], (Namespace, Object)):
         return given[0].fields
     if isinstance(given[0], ClassInst):
