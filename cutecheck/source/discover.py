@@ -35,9 +35,11 @@ CPP_SUFFIXES = (
 DSL_SUFFIXES = (".py", ".ipynb")
 SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
 MAX_BYTES = 16 << 20
-_SKIPPED_FOLDERS = frozenset(
-    {".git", ".hg", ".svn", "__pycache__", "node_modules", ".venv", "venv", ".tox", ".cutecheck_cache"}
-)
+_SKIPPED_FOLDERS = frozenset({
+    ".git", ".hg", ".svn", "__pycache__", "__pypackages__", "node_modules", ".venv", "venv", ".direnv", ".tox", ".nox",
+    ".eggs", ".cutecheck_cache", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+})  # fmt: skip
+_ENVIRONMENT = ("pyvenv.cfg", "conda-meta")  # in the folder of an environment of Python, whatever its name
 
 # A file that uses CuTe says one of these somewhere; anything else is only read as an include. Plain searches, since
 # most files of a tree have none: a pattern with alternatives takes ten times as long.
@@ -193,6 +195,8 @@ def _walk(
             errors.append(
                 SourceError(folder.relative_to(root).as_posix(), f"cannot be read: {error.strerror or error}")
             )
+            continue
+        if folder != root and any(e.name in _ENVIRONMENT for e in entries):
             continue
         if any(e.name == "include" for e in entries):
             library = vendored(folder, folder.relative_to(root).as_posix(), named)

@@ -46,6 +46,14 @@ def test_gitignore_is_respected_and_explicit_files_are_not_ignored(tmp_path: Pat
     assert names(tmp_path, exclude=("sub/deep/",)) == ["a.cu", "keep.gen.cu"]
 
 
+def test_environments_of_python_are_left_out_unless_they_are_named(tmp_path: Path) -> None:
+    files = ("a.cu", "env/pyvenv.cfg", "env/lib/b.cu", "conda/conda-meta/history", "conda/include/c.cu", ".nox/d.cu")
+    write(tmp_path, dict.fromkeys(files, CUTE))
+    assert names(tmp_path) == ["a.cu"]
+    assert names(tmp_path, "env") == ["lib/b.cu"]
+    assert names(tmp_path, "env/lib") == ["b.cu"]
+
+
 def test_rules_above_the_scanned_directory_count(tmp_path: Path) -> None:
     write(tmp_path, {".gitignore": "gen/\n", "src/gen/a.cu": CUTE, "src/b.cu": CUTE})
     (tmp_path / ".git").mkdir()
