@@ -68,6 +68,7 @@ class Finding:
     enclosing: str = ""
     arch: str = ""
     confirmations: tuple[Confirmed, ...] = ()
+    supposed: str = ""  # what names the supposed call that it is about; empty: the tree makes the call
 
 
 @record(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from cutecheck.facts import Facts, SourceError, Span
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.report.data import Report, Suppressed
-from cutecheck.rules import Context, Rule
+from cutecheck.rules import Context, Rule, supposed
 from cutecheck.source import notebooks
 from cutecheck.source.embedded.units import within
 
@@ -60,7 +60,7 @@ def check_facts(
         results.close()
     if facts.reported is not None:
         found = [f for f in found if notebooks.split(f.span.path)[0] in facts.reported]
-    found = override(found)
+    found = override(supposed.judged(found, facts))
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)

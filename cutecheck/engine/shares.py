@@ -24,7 +24,7 @@ from cutecheck.model.ints import NotModelledError, UndecidedError
 from cutecheck.model.prove.obligation import Obligation, Outcome
 from cutecheck.progress import progress
 from cutecheck.records import record
-from cutecheck.rules import Context, Rule
+from cutecheck.rules import Context, Rule, supposed
 from cutecheck.rules.base import LeftToParentError
 
 if TYPE_CHECKING:
@@ -212,12 +212,12 @@ def _one(block: Block, fact: Any, context: Context, crash: Crash) -> Found:
     findings: list[Finding] = []
     try:
         findings.extend(block.hook(fact, context))  # what was found before an error stays
-        return Found(findings)
+        return Found(supposed.told(findings, fact))
     except LeftToParentError:
         return Found(left=True)
     except (UndecidedError, NotModelledError) as error:  # a question that open parameters leave open is no crash
         context.open(block.rule, block.kind, fact, str(error))
-        return Found(findings)
+        return Found(supposed.told(findings, fact))
     except Exception as error:
         return Found(failure=crash(block.rule, error, fact.span))
     finally:

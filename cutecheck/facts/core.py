@@ -299,4 +299,6 @@ class Facts:
     dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit
     reported: tuple[str, ...] | None = None  # of a part of a tree: the files that findings may be of
     unfinished: tuple[str, ...] = ()  # of these not all that imports them was run: what is unused there is not known
+    # calls that nothing in the tree makes and that were supposed, by what names them in the symbols of functions
+    supposed: tuple[tuple[str, str], ...] = ()
     commented: tuple[str, ...] = ()  # C++ and Python files that may be reported and say `cutecheck:`

@@ -50,6 +50,7 @@ class Collected:
     configurations: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by kernel and architecture
     bound: set[str] = field(default_factory=set)  # kernels that a script launches
     unbound: set[str] = field(default_factory=set)  # those that are looked at with arguments that nothing binds
+    supposed: dict[str, str] = field(default_factory=dict)  # calls that were supposed, by what names them in symbols
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
@@ -258,6 +259,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     out.open_kernels.update(part.open_kernels)
     _wished(part.wishes, out)
     out.walked |= part.walked
+    out.supposed.update(part.supposed)
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)
     for kernel, count in part.dropped.items():

@@ -36,6 +36,7 @@ from cutecheck.source.recall import Recall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
 from cutecheck.source.scripts import alone, evaluate, unread, unrun
+from cutecheck.source.suppositions import Supposed, suppose
 from cutecheck.source.translate import Job, Part, Template, Translator
 from cutecheck.source.vendored import beside, include_dirs, note
 from cutecheck.timing import phase
@@ -133,12 +134,13 @@ def _extract(request: ExtractRequest) -> Facts:
         out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
         python = []
     scripts = {p: f for p, f in files.items() if p.endswith((".py", ".ipynb"))}
-    called = Called()
+    called, supposed = Called(), Supposed()
     if python:
         try:
             evaluate(scripts, python, request, _about(request), out, None if request.changed is None else touched)
             if request.changed is None:
                 called = call_from_project(scripts, python, request, _about(request), out)
+                supposed = suppose(scripts, python, request, _about(request), out)
         except KeyboardInterrupt:
             out.errors["", INTERRUPTED] = SourceError("", INTERRUPTED)
     vain = list(unmet(out.wishes, by_setting=True)) if request.changed is None else []
@@ -183,6 +185,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     unrun(out),
                     *(error.message for error in vain),
                     called.note,
+                    supposed.note,
                     alone(out, request),
                     uncalled(out, request),
                     unread(out),
@@ -192,6 +195,7 @@ def _extract(request: ExtractRequest) -> Facts:
                 ],
             )
         ),
+        supposed=supposed.calls,
         commented=tuple(
             p
             for p in ([*(f.path for f in found.files if f.cute or f.path in fragments)] if partial is None else partial)

@@ -35,6 +35,7 @@ class ExtractRequest:
     changed: tuple[Path, ...] | None = None
     cutlass_version: str = ""
     jobs: int = 1
+    suppose: bool = True  # calls of what nothing calls, where a library is read without what does
     store: Store | None = None
     limits: Limits = field(default_factory=Limits)
     found: Discovery | None = field(default=None, compare=False, repr=False)  # what discovery finds, where it is known

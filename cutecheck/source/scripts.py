@@ -15,11 +15,11 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from contextlib import closing
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from cutecheck import timing
 from cutecheck.cache import digest
-from cutecheck.facts import SourceError
+from cutecheck.facts import SourceError, Span
 from cutecheck.progress import progress
 from cutecheck.source.collect import Collected, absorb, collect, note_unit
 from cutecheck.source.files import holds, noted, watched
@@ -28,6 +28,9 @@ from cutecheck.source.recall import ScriptRecall
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import can_fork
 from cutecheck.timing import phase
+
+if TYPE_CHECKING:
+    from cutecheck.source.dsl.supposed.leading import Leading
 
 _BOUND = "\0"  # in no name of a file: before those whose bindings, which are given by hand, are run
 _WORTH = 4  # files for which more processes are worth their start
@@ -103,6 +106,37 @@ def run(
     for part in _kept(recall, _BOUND.join(["", *wanted]), work.bound):  # each of them may have a binding in a comment
         absorb(part, out)
     forget_unbound(out)
+    return out
+
+
+def recalled_suppositions(
+    scripts: Mapping[str, Path],
+    wanted: Sequence[str],
+    cute: Sequence[str],
+    request: ExtractRequest,
+    about: str,
+    called: frozenset[Span],
+) -> Collected:
+    """What supposed calls of each wanted file come to. ``called``: the functions that something in the tree calls."""
+    from cutecheck.source.dsl.supposed.leading import leading
+
+    reported = frozenset(scripts)
+    recall = None
+    if request.store is not None and request.tracing is None and not holds():
+        files = sorted((path, str(file)) for path, file in scripts.items())
+        package = told((*request.include_dirs, *request.paths))
+        spans = sorted(str(s) for s in called)
+        whole = (request.archs, request.include_dirs, [str(p) for p in request.paths], package, files, spans)
+        recall = ScriptRecall(request.store, digest(about, "supposed", repr(whole)))
+    work = _Work(scripts, wanted, reported, request, None)
+    work.called, work.leading = called, leading(scripts, cute)
+    out = Collected()
+    every = work.parts(request.jobs if request.tracing is None else 1, recall)
+    with progress("supposing calls", len(wanted)) as step, closing(every) as coming:
+        for parts in coming:
+            for part in parts:
+                absorb(part, out)
+            step()
     return out
 
 
@@ -182,6 +216,8 @@ class _Work:
         self._wanted = wanted
         self._reported = reported
         self._instantiate = request.instantiate
+        self.called: frozenset[Span] = frozenset()
+        self.leading: Leading | None = None  # not None: calls are supposed
         self._runner = Runner(
             scripts, request.paths, request.archs, request.limits, request.include_dirs, request.tracing, changed
         )
@@ -193,6 +229,8 @@ class _Work:
 
     def one(self, path: str) -> list[Collected]:
         """What a file comes to, for each architecture."""
+        if self.leading is not None:
+            return self._collected(self._runner.supposed(path, self.called, self.leading))
         return self._collected(self._runner.script(path))
 
     def timed(self, path: str) -> list[Collected]:
@@ -272,6 +310,7 @@ class _Work:
             out.configured = dict(configured(driver.machine))
             out.dropped = dict(dropped(driver.machine))
             out.steps = driver.spent
+            out.supposed = dict(driver.supposed)
             if driver.unrun:
                 out.unrun[path] = driver.unrun
             parts.append(out)

@@ -10,12 +10,14 @@ from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
-from cutecheck.facts import SourceError
+from cutecheck.facts import SourceError, Span
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.finding import file_of
 from cutecheck.source.dsl.instantiate import Binding, asked, in_comments
 from cutecheck.source.dsl.instantiate import run as run_binding
 from cutecheck.source.dsl.library import Library
+from cutecheck.source.dsl.supposed.leading import Leading
+from cutecheck.source.dsl.supposed.supposing import Supposer
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import Limits
 from cutecheck.source.eval.trace import Tracing
@@ -112,6 +114,20 @@ class Runner:
             driver.machine.functions[ARCH_IS_CERTAIN] = len(wanted) == 1
             driver.run(file, path)
             yield path, driver
+
+    def supposed(self, path: str, called: frozenset[Span], leading: Leading) -> Iterator[tuple[str, Supposer]]:
+        """What supposed calls of a file come to, one after the other, for each of its architectures."""
+        file, library = self._files[path], self._library
+        try:
+            data = read_bytes(file)
+        except OSError:
+            return
+        wanted = self._archs or archs_of(library, file, data)
+        for arch in wanted:
+            supposer = Supposer(library, arch, self._limits, called, leading)
+            supposer.machine.functions[ARCH_IS_CERTAIN] = len(wanted) == 1
+            for found in supposer.runs(file, path):
+                yield path, found
 
     def bound(self, paths: Iterable[str], instantiate: Iterable[str]) -> Iterator[tuple[str, Driver]]:
         """A run for each file and architecture that bindings name: those given, and those in comments of ``paths``."""

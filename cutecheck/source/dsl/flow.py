@@ -86,6 +86,8 @@ def unless_raised(m: Machine, run: Callable[[], Value], why: str, span: Span) ->
 @runs(ir.Raise)
 def _raise(m: Machine, node: ir.Raise, env: Env) -> Done:
     kind = m.functions.get("dsl handled") if node.value is None else m.eval(node.value, env)
+    if m.dialect.supposing is not None:
+        m.dialect.supposing.raised(m, node, env)
     _thrown(m, kind)
     return Done.RETURN
 

@@ -171,6 +171,8 @@ def _unpack(m: Machine, target: ir.Sequence_, value: Value, env: Env, span: Span
     if isinstance(value, Object) and value.cls.memo.get("namedtuple"):
         items = list(value.fields.values())
     if items is None or (len(items) != count if star is None else len(items) < count - 1):
+        if m.dialect.supposing is not None:
+            m.dialect.supposing.unpacked(m, value, count - (star is not None), span)
         reason: Value = value if isinstance(value, Unknown) else Unknown("cannot take this value apart", span)
         if isinstance(value, Extern):
             reason = Extern(f"{value.what}[...]", span)

@@ -30,6 +30,8 @@ def index(m: Machine, base: Value, key: Value, span: Span) -> Value:
             try:
                 return base[key]
             except IndexError:
+                if m.dialect.supposing is not None:
+                    m.dialect.supposing.indexed(m, base, key, span)
                 return flow.fails(m, "IndexError", "an index out of range", span)
             except (TypeError, ValueError):
                 return Unknown("an index out of range", span)

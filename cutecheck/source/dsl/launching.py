@@ -53,7 +53,12 @@ def _brief(v: Value) -> Hashable:
 def configuration(m: Machine, fn: ir.Function) -> tuple[str, ...]:
     """The number of the launch of a kernel that is walked, from the second configuration on."""
     number = modules.state(m).get("launched", {}).get(id(fn), 1)
-    return (f"configuration {number}",) if number > 1 else ()
+    return (*_supposed(m), *((f"configuration {number}",) if number > 1 else ()))
+
+
+def _supposed(m: Machine) -> tuple[str, ...]:
+    """What the functions that are walked for a supposed call are told by."""
+    return () if m.dialect.supposing is None else (m.dialect.supposing.tag,)
 
 
 def configured(m: Machine) -> dict[str, tuple[str, str]]:
@@ -70,6 +75,11 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     for d in dims:
         threads = None if threads is None or d is None else threads * d
     entry = call.function.entries[-1]
+    supposition = m.dialect.supposing
+    if supposition is not None:
+        if entry.decl.full_span in supposition.called:  # there are calls that nobody need suppose
+            return None
+        supposition.reached += 1
     walks = m.dialect.library.launches  # type: ignore[attr-defined]
     like = _likeness(m, call, entry, kwargs)
     walked = modules.state(m).setdefault("walked", set())
@@ -163,7 +173,7 @@ def _walk(
     cluster: tuple[int | None, ...],
 ) -> None:
     owner = defining.owner(m, entry.decl)
-    bare = calls.instance_symbol(entry, entry.decl, (), owner)
+    bare = calls.instance_symbol(entry, entry.decl, _supposed(m), owner)
     made = _configure(m, entry.decl, bare, call, (*dims, *cluster))
     symbol = calls.instance_symbol(entry, entry.decl, configuration(m, entry.decl), owner)
     if not m.recorder.open:

@@ -46,6 +46,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
 from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.operands import Operands, contained
 from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.dsl.torch_views import rows
 from cutecheck.source.dsl.values import (
     NONE,
@@ -83,6 +84,7 @@ class DslDialect(Operands):
 
     name = "dsl"
     block_scope = False
+    supposing: Supposition | None = None
 
     def __init__(self, library: Library) -> None:
         super().__init__()
@@ -281,6 +283,8 @@ class DslDialect(Operands):
         return None
 
     def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
+        if self.supposing is not None:
+            self.supposing.asserted(m, node, env)
         if self.truth(m.eval(node.cond, env)) is False:
             flow.fails(m, "AssertionError", "an assertion does not hold", node.span)
 

@@ -85,6 +85,8 @@ def named(
             return
         if sure:
             refused.add(key)
+            if m.dialect.supposing is not None:
+                m.dialect.supposing.refused.append(f"the DSL refuses this at {span.path}:{span.line}: {reason.reason}")
         status, result, held = ("unbound" if recorder.open else "unknown"), None, None
     else:
         reason = None
@@ -101,6 +103,8 @@ def named(
         status, held = ("symbolic" if has_open(value) else "resolved"), value
     kind = site_kind("", held) or kind_of(call)
     bindings = tuple((k, v) for k, v in frame.bindings) if frame is not None else ()
+    if m.dialect.supposing is not None:
+        bindings = (*bindings, m.dialect.supposing.binding)
     ident = f"{span.path}:{span.line}:{span.column}:{call}:{m.arch}:{len(recorder.sites)}"
     config = held if site_kind("", held) is not None else None
     recorder.sites[key] = Site(

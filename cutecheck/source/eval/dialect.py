@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import ir
@@ -204,6 +204,7 @@ class Dialect(Hooks):
 
     name: str
     replaying: Replaying | None = None  # the run of a kernel pass by pass, which decides conditions on run-time numbers
+    supposing: Any = None  # the call that is being supposed, in a language that supposes any
 
     def literal(self, node: ir.Lit) -> Value:
         raise NotImplementedError

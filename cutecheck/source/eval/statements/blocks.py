@@ -305,7 +305,7 @@ def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
             m.recorder.states(m, node, value)
             return Done.NORMAL
     m.recorder.hypothesis(m, node, env)
-    if m.attempts is not None:
+    if m.attempts is not None or m.dialect.supposing is not None:
         m.dialect.asserted(m, node, env)
     return Done.NORMAL
 

@@ -1,0 +1,88 @@
+"""What rules may say of calls that nothing in the tree makes, and that were supposed (docs/dsl_front_end.md).
+
+A supposition is not the user's. What depends on what a caller gives (extents, strides, alignment, element types, sizes of
+blocks and of shared memory that follow from them) is not said at all; anything else is a note, unless each supposed call
+that comes to the place has it, of several that have other numbers and element types.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from cutecheck.facts import Facts, Span
+from cutecheck.findings import Finding
+
+_TAG = re.compile(r"<(supposed [^,<>]+)")
+# what callers give decides these: global tensors, their tiles and ends, limits that sizes follow from
+_OF_CALLERS = frozenset({
+    "CUT104", "CUT105", "CUT205", "CUT206", "CUT207", "CUT210", "CUT219", "CUT223", "CUT303", "CUT304", "CUT306", "CUT308",
+    "CUT401", "CUT402", "CUT403", "CUT405", "CUT601", "CUT603", "CUT604", "CUT606", "CUT701", "CUT702", "CUT703", "CUT704",
+    "CUT705", "CUT706", "CUT707", "CUT708", "CUT801", "CUT802", "CUT803",
+})  # fmt: skip
+
+
+def tag(fact: object) -> str:
+    """What names the supposed call that a fact is of; empty where it is of a call that the tree makes."""
+    for word in ("enclosing", "kernel", "symbol"):
+        name = getattr(fact, word, "")
+        if "<supposed " in name and (found := _TAG.search(name)) is not None:
+            return found[1]
+    return ""
+
+
+def told(findings: list[Finding], fact: object) -> list[Finding]:
+    """The findings of a hook, with the supposed call that its fact is of."""
+    of = tag(fact) if findings else ""
+    return [replace(f, supposed=of) for f in findings] if of else findings
+
+
+def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
+    """The findings without what may not be said of supposed calls; the others name theirs."""
+    if not any(f.supposed for f in findings):
+        return list(findings)
+    calls = dict(facts.supposed)
+    said = {(f.code, f.span, f.arch) for f in findings if not f.supposed}
+    groups: dict[tuple[str, Span, str], list[Finding]] = {}
+    for f in findings:
+        if f.supposed and f.code not in _OF_CALLERS and (f.code, f.span, f.arch) not in said:
+            groups.setdefault((f.code, f.span, f.arch), []).append(f)
+    reached = _reached(facts) if groups else {}
+    kept = [f for f in findings if not f.supposed]
+    for (_, span, arch), group in groups.items():
+        kept.append(_one(group, reached.get((span, arch), set()), calls))
+    return kept
+
+
+def _one(group: list[Finding], reached: set[str], calls: dict[str, str]) -> Finding:
+    """What several supposed calls have at one place, said once."""
+    first = min(group, key=lambda f: (f.supposed, f.message))
+    tags = {f.supposed for f in group}
+    always = tags >= reached and _differ(calls.get(t, "") for t in tags)
+    call = calls.get(first.supposed, "")
+    where = f"under each supposed call that comes here, as `{call}`" if always else f"under the supposed call `{call}`"
+    return replace(first, message=f"{first.message} ({where})", severity=first.severity if always else "note")
+
+
+_NUMBERS = re.compile(r"Tensor\([^)]*\)|=\d+")
+
+
+def _differ(texts: Iterable[str]) -> bool:
+    """Whether calls have other numbers or element types, not only other arguments that may be left out."""
+    found = [tuple(_NUMBERS.findall(t)) for t in texts]
+    return any(set(a).isdisjoint(b) for i, a in enumerate(found) for b in found[:i] if a and b)
+
+
+def _reached(facts: Facts) -> dict[tuple[Span, str], set[str]]:
+    """The supposed calls that come to a place."""
+    found: dict[tuple[Span, str], set[str]] = {}
+    for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.calls):
+        for fact in group:
+            of = tag(fact)
+            if of:
+                found.setdefault((fact.span, fact.arch), set()).add(of)
+    return found
+
+
+__all__ = ["judged", "tag", "told"]

@@ -1,0 +1,229 @@
+"""Runs of what nothing in the tree calls, with arguments that are supposed.
+
+Each function of the host that leads to a launch, and each kernel class, that no program, test or driver came to is
+called as a driver would. Where the program refuses what is supposed (an assertion, an exception, a refusal of the DSL),
+something else is supposed that meets what it asked; what was recorded on the way is thrown away.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from cutecheck.facts import Span
+from cutecheck.source.dsl import classes, modules
+from cutecheck.source.dsl.drivers import Driver
+from cutecheck.source.dsl.supposed.guesses import Given, Guess, Wanted, value
+from cutecheck.source.dsl.supposed.leading import Leading
+from cutecheck.source.dsl.supposed.moves import Move, RefusedError
+from cutecheck.source.dsl.supposed.parameters import wanted
+from cutecheck.source.dsl.supposed.supposition import Supposition
+from cutecheck.source.eval import ir
+from cutecheck.source.eval.record import Recorder
+from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.values import FuncSet, Unknown, Value
+
+if TYPE_CHECKING:
+    from cutecheck.source.dsl.library import Library
+    from cutecheck.source.eval.limits import Limits
+
+TRIES = 14  # of one entry
+_ELEMENTS = ("half_t", "float", "bfloat16_t")
+_OTHERS = (("float", 1024), ("half_t", 32768))  # element types and extents of further calls of one entry
+_RANKS = (3, 1, 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What is called: a function, or a class whose objects are; ``told``: the parameters of each call."""
+
+    name: str
+    value: FuncSet | ClassInst
+    calls: tuple[tuple[ir.Function, tuple[tuple[ir.Param, Wanted], ...]], ...]
+
+
+class Supposer(Driver):
+    """Supposes calls of what one file has."""
+
+    def __init__(
+        self, library: Library, arch: str, limits: Limits, called: frozenset[Span], leading: Leading
+    ) -> None:
+        super().__init__(library, arch, replace(limits, steps_per_root=max(1, limits.steps_per_root // 2)))
+        self._called, self._leading = called, leading
+        self.given_up: dict[str, str] = {}  # entries of which nothing came, and why
+        self.hopeless = False  # nothing says what some parameter takes
+        self._walked: set[Span] = set()
+
+    def runs(self, file: Path, path: str) -> Iterator[Supposer]:
+        """Itself, with what a supposed call came to in its recorder, once for each."""
+        found: list[Scope] = []
+        span = Span(path, 1, 1, 1, 1)
+        self.guard(lambda: found.append(modules.load(self.machine, modules.module_name(path), file)), span, keep=True)
+        if not found:
+            return
+        scope = found[0]
+        for entry in self._entries(scope, path):
+            if self._is_over():
+                break
+            if not self._walked.isdisjoint(decl.full_span for decl, _ in entry.calls[-1:]):
+                continue
+            yield from self._suppose(entry, f"{modules.module_name(path)}.{entry.name}")
+
+    # ------------------------------------------------------------------------------------------------ entries
+
+    def _entries(self, scope: Scope, path: str) -> list[Entry]:
+        """Who calls others comes first, then what is public, then the rest; in the order of the file."""
+        used = self._leading.used.get(path, frozenset())
+        found: list[tuple[tuple[bool, bool], Entry]] = []
+        for name, value_ in list(scope.env.vars.items()):
+            plain = scope.env.vars.get(f"undecorated {name}", value_)
+            entry = None
+            if name in self._leading.names:
+                if isinstance(plain, FuncSet) and plain.entries[0].env.namespace() is scope:
+                    entry = self._function(name, plain)
+                elif isinstance(value_, ClassInst) and value_.env.namespace() is scope:
+                    entry = self._class(name, value_)
+            if entry is not None:
+                found.append(((name in used, name.startswith("_")), entry))
+        return [entry for _, entry in sorted(found, key=lambda f: f[0])]
+
+    def _function(self, name: str, fn: FuncSet) -> Entry | None:
+        decl: ir.Function = fn.entries[0].decl
+        if decl.full_span in self._called or decl.flags & {"kernel", "generator", "deleted"}:
+            return None
+        return Entry(name, fn, ((decl, tuple(wanted(decl, self._text(decl)))),))
+
+    def _class(self, name: str, cls: ClassInst) -> Entry | None:
+        call, init = classes.find(cls, "__call__"), classes.find(cls, "__init__")
+        if not isinstance(call, FuncSet) or "jit" not in call.entries[0].decl.flags:
+            return None
+        decl: ir.Function = call.entries[0].decl
+        if decl.full_span in self._called:
+            return None
+        calls = [(decl, tuple(wanted(decl, self._text(decl), 1)))]
+        if isinstance(init, FuncSet):
+            made: ir.Function = init.entries[0].decl
+            calls.insert(0, (made, tuple(wanted(made, self._text(made), 1))))
+        return Entry(name, cls, tuple(calls))
+
+    def _text(self, decl: ir.Function) -> str:
+        at = decl.full_span
+        return "\n".join(self._lines(at.path)[at.line - 1 : at.end_line])
+
+    # ------------------------------------------------------------------------------------------------ one entry
+
+    def _suppose(self, entry: Entry, name: str) -> Iterator[Supposer]:
+        """Calls that are not refused: the usual one, one with all that may be left out, and some of other numbers."""
+        optional = any(p.optional for _, params in entry.calls for _, p in params)
+        guesses = [Guess(), *([Guess(full=True)] if optional else []), *(Guess((), e, n) for e, n in _OTHERS)]
+        ran: set[str] = set()
+        for number, guess in enumerate(guesses, 1):
+            if not self._found_out(entry, name if number == 1 else f"{name} {number}", guess):
+                if number == 1:
+                    return
+            elif (text := next(iter(self.supposed.values()))) not in ran:
+                ran.add(text)
+                yield self
+
+    def _found_out(self, entry: Entry, name: str, guess: Guess) -> bool:
+        """Try guesses until one leads to a kernel; whether one does."""
+        todo, seen, why = [guess], {guess}, ""
+        for _ in range(TRIES):
+            if not todo or self._is_over():
+                break
+            at = todo.pop(0)
+            told = self._try(entry, name, at)
+            if told is None:
+                return True
+            why, moves = told
+            if moves:
+                more = [g for move in moves if (g := at.but(*move)) not in seen]
+                todo = more + todo
+            else:
+                more = [g for g in self._others(entry, at, guess) if g not in seen]
+                todo += more
+            seen.update(more)
+        self.given_up[name] = why
+        return False
+
+    def _others(self, entry: Entry, guess: Guess, first: Guess) -> list[Guess]:
+        """Where nothing says what is wrong: other element types, and other numbers of modes where none is known."""
+        if guess.element != first.element or self.hopeless:
+            return []
+        out = [replace(guess, element=e) for e in _ELEMENTS if e != guess.element]
+        loose = [
+            p.name for _, params in entry.calls for _, p in params if p.sort in ("tensor", "cute") and not p.rank
+        ]
+        if loose and not any(k[1] == "rank" for k, _ in guess.told):
+            out += [guess.but(*(((name, "rank"), rank) for name in loose)) for rank in _RANKS]
+        return out
+
+    def _try(self, entry: Entry, name: str, guess: Guess) -> tuple[str, list[Move]] | None:
+        """Run a call; what is wrong with it and what may be supposed instead, None where it leads to a kernel."""
+        m = self.machine
+        self.recorder = Recorder(m.arch, self._lines)
+        m.recorder = self.recorder
+        for table in (self.library.launches, self.library.calls):
+            table.clear()
+        for word in ("launched", "configurations", "configured", "refused", "features", "steps of kernels"):
+            modules.state(m).pop(word, None)
+        modules.state(m)["walked"] = set()
+        self.cut.clear()
+        self.hopeless = False
+        given = Given(guess)
+        refused: list[RefusedError] = []
+        span = entry.calls[-1][0].span
+        supposition = Supposition(f"supposed {name}", given, self._called)
+
+        def run() -> None:
+            try:
+                self._call(entry, supposition)
+            except RefusedError as error:
+                refused.append(error)
+
+        try:
+            self.dialect.supposing = supposition
+            self.guard(run, span)
+        finally:
+            self.dialect.supposing = None
+        if refused:
+            return refused[0].why, refused[0].moves
+        if supposition.refused:
+            return supposition.refused[0], []
+        if not supposition.reached:
+            return (self.cut[0].reason if self.cut else "no kernel is reached"), []
+        self.supposed = {supposition.tag: supposition.text}
+        self._walked |= self.recorder.walked
+        return None
+
+    def _call(self, entry: Entry, supposition: Supposition) -> None:
+        from cutecheck.source.eval.calls import apply
+
+        m, given = self.machine, supposition.given
+        target: Value = entry.value
+        text = entry.name
+        for decl, params in entry.calls:
+            args: list[Value] = []
+            kwargs: dict[str, Value] = {}
+            given.shown.clear()
+            for p, told in params:
+                try:
+                    made = value(m, given, told, p.span)
+                except LookupError as error:
+                    self.hopeless = True
+                    raise RefusedError(str(error), []) from None
+                if p.kind in ("normal", "positional") and len(args) == decl.params.index(p) - (decl.name in _METHODS):
+                    args.append(made)
+                else:
+                    kwargs[p.name] = made
+            text += f"({', '.join(f'{k}={v}' for k, v in given.shown.items())})"
+            supposition.text = text
+            target = apply(m, target, args, kwargs, decl.span)
+            if isinstance(target, Unknown) and len(entry.calls) > 1:
+                break
+
+
+_METHODS = ("__init__", "__call__")
+__all__ = ["Supposer"]

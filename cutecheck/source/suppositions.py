@@ -1,0 +1,85 @@
+"""Calls that nothing in the tree makes: supposed where a library of the DSL is checked without what calls it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from cutecheck.facts import Span
+from cutecheck.records import record
+from cutecheck.source.collect import Collected, absorb
+from cutecheck.source.request import ExtractRequest
+from cutecheck.source.scripts import forget_unbound, recalled_suppositions
+from cutecheck.timing import phase
+
+BINDING = "supposed"  # of sites: the call that is supposed
+TAG = "<supposed "  # in the names of functions that are walked for one
+
+
+@record(frozen=True, slots=True)
+class Supposed:
+    """``calls``: what was supposed, by the tag in the names of functions; ``note``: what a run says of it."""
+
+    calls: tuple[tuple[str, str], ...] = ()
+    note: str = ""
+
+
+def suppose(
+    scripts: Mapping[str, Path], cute: Sequence[str], request: ExtractRequest, about: str, out: Collected
+) -> Supposed:
+    """Call what nothing calls in files of which no kernel is launched, as a driver might.
+
+    Facts of ``out`` gain what that comes to.
+    """
+    if not request.suppose or request.changed is not None or not all(p.is_dir() for p in request.paths):
+        return Supposed()
+    files = _uncalled(out, cute)
+    if not files:
+        return Supposed()
+    with phase("  of this: suppositions"):
+        part = recalled_suppositions(scripts, files, cute, request, about, frozenset(out.walked))
+    calls = dict(part.supposed)
+    if not calls:
+        return Supposed()
+    before = _resolved(out)
+    absorb(_alone(part), out)
+    forget_unbound(out)
+    more = len(_resolved(out) - before)
+    first = next(iter(calls.values()))
+    others = f" and {len(calls) - 1} more" if len(calls) > 1 else ""
+    what = "1 configuration is" if more == 1 else f"{more} configurations are"
+    note = f"{what} known under supposed calls alone, which nothing here makes: `{first}`{others} (`suppose`: docs/dsl_front_end.md)"
+    return Supposed(tuple(sorted(calls.items())), note)
+
+
+def _uncalled(out: Collected, cute: Sequence[str]) -> list[str]:
+    """The files with configurations that nothing binds, none of whose kernels is launched."""
+    unbound = {s.span.path for s in out.sites.values() if s.status == "unbound" and s.span.is_python}
+    launched = {x.span.path for x in out.launches.values() if not x.unbound and x.origin == "launch"}
+    return [path for path in cute if path in unbound and path not in launched]
+
+
+def _resolved(out: Collected) -> set[Span]:
+    return {s.span for s in out.sites.values() if s.status in ("resolved", "symbolic") and s.span.is_python}
+
+
+def _alone(part: Collected) -> Collected:
+    """What the calls that are supposed came to, without what their modules do of themselves."""
+    kept = Collected()
+    kept.sites = {
+        k: s
+        for k, s in part.sites.items()
+        if s.status in ("resolved", "symbolic") and any(name == BINDING for name, _ in s.bindings)
+    }
+    kept.events = {k: e for k, e in part.events.items() if TAG in e.enclosing}
+    kept.buffers = {k: b for k, b in part.buffers.items() if TAG in b.buffer_id}
+    kept.launches = {k: x for k, x in part.launches.items() if TAG in x.kernel}
+    kept.predicates = {k: p for k, p in part.predicates.items() if TAG in p.enclosing}
+    kept.facts = {k: c for k, c in part.facts.items() if TAG in c.enclosing}
+    kept.defined = {n: path for n, path in part.defined.items() if TAG in n}
+    kept.clock = part.clock
+    return replace(kept)
+
+
+__all__ = ["BINDING", "TAG", "Supposed", "suppose"]
