@@ -28,6 +28,7 @@ require-suppression-reason = false
 cutlass-version = ""  # version of CuTe to follow, such as "3.8"; empty is the reference
 compile-commands = "" # where -I, -D and architectures come from; empty is the closest, "none" is none
 baseline = ""         # known findings, as `cutecheck baseline write` makes them
+suppose = true        # call what nothing calls in a library of the Python DSL, with supposed arguments
 jobs = 0              # processes; 0 is one a core
 cache = true          # keep results between runs
 cache-dir = ""        # where; empty is the user's cache folder

@@ -70,6 +70,11 @@ def add_reading_options(parser: argparse.ArgumentParser) -> None:
         help="bind a template `Kernel<128, half_t>` or a Python call `mod.Kernel(tile=(128, 64))`; repeatable",
     )
     reading.add_argument(
+        "--no-suppose",
+        action="store_true",
+        help="suppose no calls of a Python library that nothing calls (docs/dsl_front_end.md)",
+    )
+    reading.add_argument(
         "--exclude", action="append", default=[], metavar="GLOB", help="skip matching paths; repeatable"
     )
     reading.add_argument(
@@ -166,6 +171,7 @@ def settings_of(arguments: argparse.Namespace) -> Settings:
         cutlass_version=arguments.cutlass_version or base.cutlass_version,
         compile_commands=arguments.compile_commands or base.compile_commands,
         cache=base.cache and not arguments.no_cache,
+        suppose=base.suppose and not arguments.no_suppose,
         cache_dir=arguments.cache_dir or base.cache_dir,
         **{name: value for name in _LIMITS if (value := getattr(arguments, name)) is not None},
     )

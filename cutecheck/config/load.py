@@ -18,7 +18,7 @@ from cutecheck.model.version import parse_version
 _CHOICES: dict[str, tuple[str, ...]] = {"unknown": get_args(UnknownPolicy), "fail_on": get_args(FailOn)}
 _LISTS = ("select", "extend_select", "ignore", "arch", "include", "define", "instantiate", "assume", "exclude")
 _STRINGS = ("unknown", "fail_on", "cutlass_version", "baseline", "compile_commands", "cache_dir")
-_SWITCHES = ("pedantic", "require_suppression_reason", "cache")
+_SWITCHES = ("pedantic", "require_suppression_reason", "cache", "suppose")
 _NUMBERS = {  # the least value of each
     "jobs": 0, "max_steps": 1, "max_idle_steps": 1, "max_depth": 1, "max_instantiations": 1, "max_flag_combinations": 1,
     "max_alike": 1,    "file_timeout": 0, "max_memory": 0,

@@ -22,6 +22,7 @@ class Settings:
     ``compile_commands`` is the absolute path of a compilation database, `none`, or empty for the closest; macros of
     build files count where there is none.
     ``pedantic`` turns notes into warnings; ``require_suppression_reason`` makes a suppression without one a finding.
+    ``suppose``: a library of the Python DSL that nothing calls is called with arguments that are supposed.
     ``jobs`` are the processes to use (0: one a core); ``max_*`` and ``file_timeout`` (seconds) bound the evaluation.
     ``cache_dir`` is the folder of the cache (empty: the user's), ``cache`` whether to use it.
     ``severity`` are (rule selector, severity); ``per_path`` are (pattern, ignored selectors, severities) of files.
@@ -44,6 +45,7 @@ class Settings:
     compile_commands: str = ""
     pedantic: bool = False
     require_suppression_reason: bool = False
+    suppose: bool = True
     jobs: int = 0
     max_steps: int = 2_000_000
     max_idle_steps: int = 60_000

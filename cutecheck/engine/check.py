@@ -61,6 +61,7 @@ def check_facts(
     if facts.reported is not None:
         found = [f for f in found if notebooks.split(f.span.path)[0] in facts.reported]
     found = override(supposed.judged(found, facts))
+    supposed.assumed(context.outcomes, facts)
     if pedantic:
         found = [replace(f, severity="warning") if f.severity == "note" else f for f in found]
     ordered = sorted(dict.fromkeys(found), key=_order)

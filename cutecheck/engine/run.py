@@ -127,6 +127,7 @@ def _request(
         exclude=settings.exclude,
         changed=changed,
         jobs=settings.jobs or _cores(),
+        suppose=settings.suppose,
         store=store,
         limits=Limits(
             steps_per_root=settings.max_steps,

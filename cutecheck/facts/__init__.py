@@ -20,6 +20,7 @@ from cutecheck.facts.core import (
     SiteStatus,
     SmemBuffer,
     SourceError,
+    SupposedCall,
 )
 from cutecheck.facts.hypothesis import Hypothesis
 from cutecheck.facts.span import Span, Unknown
@@ -49,6 +50,7 @@ __all__ = [
     "SourceError",
     "Space",
     "Span",
+    "SupposedCall",
     "TensorFact",
     "Unknown",
 ]

@@ -280,6 +280,19 @@ class Lint:
 
 
 @record(frozen=True, slots=True)
+class SupposedCall:
+    """A call that nothing in the tree makes, and that was supposed to be made.
+
+    ``tag`` names it in the symbols of the functions that were walked for it. ``told``: what the program asks of its
+    arguments says what they are; else they may be nothing that a caller would give.
+    """
+
+    tag: str
+    text: str
+    told: bool
+
+
+@record(frozen=True, slots=True)
 class Facts:
     """Everything extracted from one run, in deterministic order."""
 
@@ -299,6 +312,5 @@ class Facts:
     dropped: tuple[tuple[str, int], ...] = ()  # launched kernels, and their instantiations past the limit
     reported: tuple[str, ...] | None = None  # of a part of a tree: the files that findings may be of
     unfinished: tuple[str, ...] = ()  # of these not all that imports them was run: what is unused there is not known
-    # calls that nothing in the tree makes and that were supposed, by what names them in the symbols of functions
-    supposed: tuple[tuple[str, str], ...] = ()
+    supposed: tuple[SupposedCall, ...] = ()
     commented: tuple[str, ...] = ()  # C++ and Python files that may be reported and say `cutecheck:`

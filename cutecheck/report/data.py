@@ -143,6 +143,7 @@ def _notes(facts: Facts) -> tuple[str, ...]:
 
 _PLAIN = re.compile(r"(?<=\w)[#~]\??\d+")  # the ends of names that keep variables apart
 _KINDS = (
+    (re.compile(r"the supposed call .*"), "calls that are supposed"),
     (re.compile(r".* uniform in a warp"), "indices of loops and blocks are uniform in a warp"),
     (re.compile(r"`.*` starts at a multiple of (\d+) bytes"), r"tensors start at a multiple of \1 bytes"),
     (re.compile(r"\S+ is a multiple of (\d+) bytes"), r"strides are multiples of \1 bytes"),

@@ -1,25 +1,26 @@
 """What rules may say of calls that nothing in the tree makes, and that were supposed (docs/dsl_front_end.md).
 
-A supposition is not the user's. What depends on what a caller gives (extents, strides, alignment, element types, sizes of
-blocks and of shared memory that follow from them) is not said at all; anything else is a note, unless each supposed call
-that comes to the place has it, of several that have other numbers and element types.
+A supposition is not the user's. What depends on what a caller gives (extents, strides, alignment, element types, sizes
+of blocks and of shared memory that follow from them) is not said at all; anything else is a note, unless each supposed
+call that comes to the place has it, of several that have other numbers and element types.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 
-from cutecheck.facts import Facts, Span
+from cutecheck.facts import Facts, Span, SupposedCall
 from cutecheck.findings import Finding
+from cutecheck.model.prove.obligation import Obligation, Outcome
 
 _TAG = re.compile(r"<(supposed [^,<>]+)")
 # what callers give decides these: global tensors, their tiles and ends, limits that sizes follow from
 _OF_CALLERS = frozenset({
-    "CUT104", "CUT105", "CUT205", "CUT206", "CUT207", "CUT210", "CUT219", "CUT223", "CUT303", "CUT304", "CUT306", "CUT308",
-    "CUT401", "CUT402", "CUT403", "CUT405", "CUT601", "CUT603", "CUT604", "CUT606", "CUT701", "CUT702", "CUT703", "CUT704",
-    "CUT705", "CUT706", "CUT707", "CUT708", "CUT801", "CUT802", "CUT803",
+    "CUT104", "CUT105", "CUT205", "CUT206", "CUT207", "CUT210", "CUT219", "CUT223", "CUT303", "CUT304", "CUT306",
+    "CUT308", "CUT401", "CUT402", "CUT403", "CUT405", "CUT601", "CUT603", "CUT604", "CUT606", "CUT701", "CUT702",
+    "CUT703", "CUT704", "CUT705", "CUT706", "CUT707", "CUT708", "CUT801", "CUT802", "CUT803",
 })  # fmt: skip
 
 
@@ -42,7 +43,7 @@ def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     """The findings without what may not be said of supposed calls; the others name theirs."""
     if not any(f.supposed for f in findings):
         return list(findings)
-    calls = dict(facts.supposed)
+    calls = {c.tag: c for c in facts.supposed}
     said = {(f.code, f.span, f.arch) for f in findings if not f.supposed}
     groups: dict[tuple[str, Span, str], list[Finding]] = {}
     for f in findings:
@@ -51,18 +52,31 @@ def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     reached = _reached(facts) if groups else {}
     kept = [f for f in findings if not f.supposed]
     for (_, span, arch), group in groups.items():
-        kept.append(_one(group, reached.get((span, arch), set()), calls))
+        kept += _said(group, reached.get((span, arch), set()), calls)
     return kept
 
 
-def _one(group: list[Finding], reached: set[str], calls: dict[str, str]) -> Finding:
+def _said(group: list[Finding], reached: set[str], calls: Mapping[str, SupposedCall]) -> list[Finding]:
     """What several supposed calls have at one place, said once."""
-    first = min(group, key=lambda f: (f.supposed, f.message))
     tags = {f.supposed for f in group}
-    always = tags >= reached and _differ(calls.get(t, "") for t in tags)
-    call = calls.get(first.supposed, "")
+    always = tags >= reached and _differ(calls[t].text for t in tags)
+    may = group if always else [f for f in group if calls[f.supposed].told]
+    if not may:
+        return []
+    first = min(may, key=lambda f: (f.supposed, f.message))
+    call = calls[first.supposed].text
     where = f"under each supposed call that comes here, as `{call}`" if always else f"under the supposed call `{call}`"
-    return replace(first, message=f"{first.message} ({where})", severity=first.severity if always else "note")
+    return [replace(first, message=f"{first.message} ({where})", severity=first.severity if always else "note")]
+
+
+def assumed(outcomes: MutableMapping[Obligation, Outcome], facts: Facts) -> None:
+    """Verdicts on what a supposed call comes to rest on it."""
+    calls = {c.tag: c.text for c in facts.supposed}
+    for obligation, outcome in list(outcomes.items()) if calls else ():
+        found = next((f for text in (obligation.id, *obligation.subjects) if (f := _TAG.search(text))), None)
+        if found is not None:
+            told = f"the supposed call `{calls[found[1]]}`"
+            outcomes[obligation] = replace(outcome, assumptions=(*outcome.assumptions, told))
 
 
 _NUMBERS = re.compile(r"Tensor\([^)]*\)|=\d+")
@@ -85,4 +99,4 @@ def _reached(facts: Facts) -> dict[tuple[Span, str], set[str]]:
     return found
 
 
-__all__ = ["judged", "tag", "told"]
+__all__ = ["assumed", "judged", "tag", "told"]

@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
-from cutecheck.facts import Call, Event, Launch, Lint, Loop, Predicate, Site, SmemBuffer, SourceError, Span, Unknown
+from cutecheck.facts import (
+    Call,
+    Event,
+    Launch,
+    Lint,
+    Loop,
+    Predicate,
+    Site,
+    SmemBuffer,
+    SourceError,
+    Span,
+    SupposedCall,
+    Unknown,
+)
 from cutecheck.facts.replayed import Replay
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.program import is_cute_header
@@ -50,7 +63,7 @@ class Collected:
     configurations: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # by kernel and architecture
     bound: set[str] = field(default_factory=set)  # kernels that a script launches
     unbound: set[str] = field(default_factory=set)  # those that are looked at with arguments that nothing binds
-    supposed: dict[str, str] = field(default_factory=dict)  # calls that were supposed, by what names them in symbols
+    supposed: dict[str, SupposedCall] = field(default_factory=dict)  # by what names them in symbols
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 

@@ -310,7 +310,7 @@ class _Work:
             out.configured = dict(configured(driver.machine))
             out.dropped = dict(dropped(driver.machine))
             out.steps = driver.spent
-            out.supposed = dict(driver.supposed)
+            out.supposed = {c.tag: c for c in driver.supposed}
             if driver.unrun:
                 out.unrun[path] = driver.unrun
             parts.append(out)

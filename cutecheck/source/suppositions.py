@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, SupposedCall
 from cutecheck.records import record
 from cutecheck.source.collect import Collected, absorb
 from cutecheck.source.request import ExtractRequest
@@ -19,9 +19,9 @@ TAG = "<supposed "  # in the names of functions that are walked for one
 
 @record(frozen=True, slots=True)
 class Supposed:
-    """``calls``: what was supposed, by the tag in the names of functions; ``note``: what a run says of it."""
+    """``calls``: what was supposed; ``note``: what a run says of it."""
 
-    calls: tuple[tuple[str, str], ...] = ()
+    calls: tuple[SupposedCall, ...] = ()
     note: str = ""
 
 
@@ -39,25 +39,28 @@ def suppose(
         return Supposed()
     with phase("  of this: suppositions"):
         part = recalled_suppositions(scripts, files, cute, request, about, frozenset(out.walked))
-    calls = dict(part.supposed)
+    calls = tuple(part.supposed[tag] for tag in sorted(part.supposed))
     if not calls:
         return Supposed()
     before = _resolved(out)
     absorb(_alone(part), out)
     forget_unbound(out)
     more = len(_resolved(out) - before)
-    first = next(iter(calls.values()))
     others = f" and {len(calls) - 1} more" if len(calls) > 1 else ""
     what = "1 configuration is" if more == 1 else f"{more} configurations are"
-    note = f"{what} known under supposed calls alone, which nothing here makes: `{first}`{others} (`suppose`: docs/dsl_front_end.md)"
-    return Supposed(tuple(sorted(calls.items())), note)
+    note = (
+        f"{what} known under supposed calls alone, which nothing here makes: `{calls[0].text}`{others} "
+        "(`suppose = false` or `--no-suppose` leaves them out)"
+    )
+    return Supposed(calls, note)
 
 
 def _uncalled(out: Collected, cute: Sequence[str]) -> list[str]:
-    """The files with configurations that nothing binds, none of whose kernels is launched."""
-    unbound = {s.span.path for s in out.sites.values() if s.status == "unbound" and s.span.is_python}
+    """The files that launch no kernel, where there are configurations that nothing binds."""
+    if not any(s.status == "unbound" and s.span.is_python for s in out.sites.values()):
+        return []
     launched = {x.span.path for x in out.launches.values() if not x.unbound and x.origin == "launch"}
-    return [path for path in cute if path in unbound and path not in launched]
+    return [path for path in cute if path.endswith(".py") and path not in launched]
 
 
 def _resolved(out: Collected) -> set[Span]:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
-from cutecheck.facts import Span, Unknown
+from cutecheck.facts import Span, SupposedCall, Unknown
 from cutecheck.model.version import following_dsl
 from cutecheck.source.dsl import classes, functions, modules, novelty, uncalled
 from cutecheck.source.dsl.library import Library
@@ -46,7 +46,7 @@ class Driver:
         self.limits = limits
         self.spent = 0  # evaluation steps of the whole file
         self.unrun = 0  # tests and functions that were left out when these were used up
-        self.supposed: dict[str, str] = {}  # the call that was supposed last, by its tag
+        self.supposed: tuple[SupposedCall, ...] = ()  # the call that was supposed last
         self._most = limits.steps_per_root
         self._places_in: frozenset[str] | None = None
         self._places: tuple[int, int] = (0, 0)  # where something of CuTe was found, and steps used when the last was

@@ -78,8 +78,9 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
     supposition = m.dialect.supposing
     if supposition is not None:
         if entry.decl.full_span in supposition.called:  # there are calls that nobody need suppose
+            supposition.known += 1
             return None
-        supposition.reached += 1
+        supposition.reached += m.dialect.library.scanned(entry.decl.span.path)  # type: ignore[attr-defined]
     walks = m.dialect.library.launches  # type: ignore[attr-defined]
     like = _likeness(m, call, entry, kwargs)
     walked = modules.state(m).setdefault("walked", set())

@@ -16,9 +16,12 @@ if TYPE_CHECKING:
     from cutecheck.facts import Span
     from cutecheck.source.eval.machine import Machine
 
-EXTENT = 4096  # of each mode, until something refuses it: all equal, as whatever must agree with something else then does
+EXTENT = (
+    4096  # of each mode, until something refuses it: all equal, as whatever must agree with something else then does
+)
 ELEMENT = "bfloat16_t"
 ALIGNED = 16  # bytes at which a tensor of torch starts at least
+UNTOLD = ""  # a text of which nothing says what it may be, until the program refuses it
 _RANK = 2
 
 Sort = Literal[
@@ -47,6 +50,7 @@ class Guess:
     element: str = ELEMENT
     extent: int = EXTENT
     full: bool = False
+    blind: bool = False  # some of it was tried for want of anything better
 
     def get(self, key: Key, default: Value) -> Value:
         return next((v for k, v in self.told if k == key), default)
@@ -79,7 +83,7 @@ class Given:
 def value(m: Machine, given: Given, p: Wanted, span: Span) -> Value:
     """What a parameter is given; raises LookupError where nothing says what it takes."""
     guess = given.guess
-    absent = p.optional and not guess.get((p.name, "is"), guess.full)
+    absent = p.optional and not guess.get((p.name, "is"), guess.full and p.sort not in ("str", "unclear"))
     if p.sort == "none" or absent:
         given.shown[p.name] = "None"
         return None
@@ -119,9 +123,11 @@ def _usual(p: Wanted, guess: Guess) -> Value:
     if p.sort == "bool":
         return False
     if p.sort == "str":
-        raise LookupError(f"nothing says what text `{p.name}` takes")
+        return UNTOLD
     word = p.name.lower()
-    common = next((n for part, n in _USUAL if part in word), guess.extent if len(word) == 1 and p.name.isupper() else 128)
+    common = next(
+        (n for part, n in _USUAL if part in word), guess.extent if len(word) == 1 and p.name.isupper() else 128
+    )
     if p.sort == "int":
         return common
     if p.sort == "tuple" and p.count:
@@ -146,8 +152,9 @@ def _tensor(m: Machine, given: Given, p: Wanted) -> Value:
     made = HostTensor(extents, tuple(by_mode[i] for i in range(rank)), kind)
     given.tensors[id(made)] = (p.name, made)
     given.tensors[id(made.shape)] = (p.name, made.shape)
-    by_column = rank > 1 and at != rank - 1
-    given.shown[p.name] = f"Tensor({', '.join((*map(str, extents), _spelled(kind.dtype)))}{', stride 1 of mode ' + str(at) if by_column else ''})"
+    parts = [*map(str, extents), _spelled(kind.dtype)]
+    parts += [f"stride 1 of mode {at}"] if rank > 1 and at != rank - 1 else []
+    given.shown[p.name] = f"Tensor({', '.join(parts)})"
     if p.sort == "tensor":
         return made
     cute = as_dynamic(m, made)

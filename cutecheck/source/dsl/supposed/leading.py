@@ -10,7 +10,6 @@ from pathlib import Path
 from cutecheck.records import record
 from cutecheck.source.files import read_bytes
 
-_MARKS = frozenset({"jit", "kernel"})
 _LAUNCHES = frozenset({"launch", "compile"})
 
 
@@ -60,18 +59,8 @@ def _parts(file: Path) -> list[tuple[str, set[str], bool]]:
         if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             names = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
             attributes = {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
-            out.append((node.name, names | attributes, not _LAUNCHES.isdisjoint(attributes) or _marked(node)))
+            out.append((node.name, names | attributes, not _LAUNCHES.isdisjoint(attributes)))
     return out
-
-
-def _marked(node: ast.AST) -> bool:
-    """Whether it is a function of the device, or has one."""
-    for n in ast.walk(node):
-        for mark in n.decorator_list if isinstance(n, (ast.FunctionDef, ast.ClassDef)) else ():
-            at = mark.func if isinstance(mark, ast.Call) else mark
-            if (at.attr if isinstance(at, ast.Attribute) else at.id if isinstance(at, ast.Name) else "") in _MARKS:
-                return True
-    return False
 
 
 __all__ = ["Leading", "leading"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from cutecheck.source.eval.containers import unsure
 from cutecheck.source.dsl.supposed.guesses import Given, Key
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.containers import unsure
 from cutecheck.source.eval.values import ScalarType, Value
 
 if TYPE_CHECKING:

@@ -9,7 +9,9 @@ from cutecheck.source.dsl.supposed.guesses import Sort, Wanted
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.values import Value
 
-_TENSOR_USES = "shape dtype stride dim size device is_cuda contiguous data_ptr reshape view numel detach ndim element_size"
+_TENSOR_USES = (
+    "shape dtype stride dim size device is_cuda contiguous data_ptr reshape view numel detach ndim element_size"
+)
 _CUTE_USES = "shape element_type layout iterator stride memspace"
 _SORTS: dict[str, Sort] = {
     "Tensor": "tensor", "dtype": "dtype", "int": "int", "bool": "bool", "float": "float", "str": "str",
@@ -52,7 +54,7 @@ def _annotated(p: ir.Param, device: bool) -> Wanted:
     if word in ("Constexpr",) and args:
         word = spelled(args[0]).rpartition(".")[2]
     if word in ("Tuple", "tuple"):
-        open_ = any(isinstance(a, ir.Lit) and a.value is ... for a in args) or any(spelled(a) == "..." for a in args)
+        open_ = any(not isinstance(a, (ir.Name, ir.Attr, ir.Index)) for a in args)
         return Wanted(p.name, "tuple", optional, count=0 if open_ else len(args))
     sort = _SORTS.get(word, "unclear")
     if sort == "tensor" and (device or spelled(base).startswith("cute.")):
@@ -106,7 +108,11 @@ def _rank(name: str, text: str) -> int:
     for pattern in (rf"{own}\.(?:dim\(\)|ndim)\s*==\s*(\d)", rf"len\({own}\.shape\)\s*==\s*(\d)"):
         if (found := re.search(pattern, text)) is not None:
             return int(found[1])
-    if (found := re.search(rf"^[ \t]*\(?(\w+(?:\s*,\s*\w+)*\s*,?)\)?\s*=\s*{own}\.(?:shape|size\(\))[ \t]*$", text, re.M)) is not None:
+    if (
+        found := re.search(
+            rf"^[ \t]*\(?(\w+(?:\s*,\s*\w+)+|\w+\s*,)\)?\s*=\s*{own}\.(?:shape|size\(\))[ \t]*$", text, re.M
+        )
+    ) is not None:
         return len([w for w in found[1].split(",") if w.strip()])
     if (found := re.search(rf"{own}\.permute\(\s*(\d(?:\s*,\s*\d)*)", text)) is not None:
         return len(found[1].split(","))

@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from cutecheck.facts import Span
+from cutecheck.facts import Span, SupposedCall, Unknown
 from cutecheck.source.dsl import classes, modules
 from cutecheck.source.dsl.drivers import Driver
-from cutecheck.source.dsl.supposed.guesses import Given, Guess, Wanted, value
+from cutecheck.source.dsl.statements import spelled
+from cutecheck.source.dsl.supposed.guesses import UNTOLD, Given, Guess, Wanted, value
 from cutecheck.source.dsl.supposed.leading import Leading
 from cutecheck.source.dsl.supposed.moves import Move, RefusedError
 from cutecheck.source.dsl.supposed.parameters import wanted
@@ -23,7 +24,7 @@ from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Scope
-from cutecheck.source.eval.values import FuncSet, Unknown, Value
+from cutecheck.source.eval.values import FuncSet, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.dsl.library import Library
@@ -47,9 +48,7 @@ class Entry:
 class Supposer(Driver):
     """Supposes calls of what one file has."""
 
-    def __init__(
-        self, library: Library, arch: str, limits: Limits, called: frozenset[Span], leading: Leading
-    ) -> None:
+    def __init__(self, library: Library, arch: str, limits: Limits, called: frozenset[Span], leading: Leading) -> None:
         super().__init__(library, arch, replace(limits, steps_per_root=max(1, limits.steps_per_root // 2)))
         self._called, self._leading = called, leading
         self.given_up: dict[str, str] = {}  # entries of which nothing came, and why
@@ -74,9 +73,9 @@ class Supposer(Driver):
     # ------------------------------------------------------------------------------------------------ entries
 
     def _entries(self, scope: Scope, path: str) -> list[Entry]:
-        """Who calls others comes first, then what is public, then the rest; in the order of the file."""
+        """Functions of the host that no other uses come first, then the public ones, the private ones, and classes."""
         used = self._leading.used.get(path, frozenset())
-        found: list[tuple[tuple[bool, bool], Entry]] = []
+        found: list[tuple[tuple[bool, ...], Entry]] = []
         for name, value_ in list(scope.env.vars.items()):
             plain = scope.env.vars.get(f"undecorated {name}", value_)
             entry = None
@@ -86,12 +85,16 @@ class Supposer(Driver):
                 elif isinstance(value_, ClassInst) and value_.env.namespace() is scope:
                     entry = self._class(name, value_)
             if entry is not None:
-                found.append(((name in used, name.startswith("_")), entry))
+                made = entry.value
+                device = isinstance(made, ClassInst) or "jit" in made.entries[0].decl.flags
+                found.append(((device, name in used, name.startswith("_")), entry))
         return [entry for _, entry in sorted(found, key=lambda f: f[0])]
 
     def _function(self, name: str, fn: FuncSet) -> Entry | None:
         decl: ir.Function = fn.entries[0].decl
         if decl.full_span in self._called or decl.flags & {"kernel", "generator", "deleted"}:
+            return None
+        if any(spelled(d).rpartition(".")[2] in _STAND_INS for d in decl.decorators):
             return None
         return Entry(name, fn, ((decl, tuple(wanted(decl, self._text(decl)))),))
 
@@ -123,13 +126,14 @@ class Supposer(Driver):
             if not self._found_out(entry, name if number == 1 else f"{name} {number}", guess):
                 if number == 1:
                     return
-            elif (text := next(iter(self.supposed.values()))) not in ran:
-                ran.add(text)
+            elif self.supposed[0].text not in ran:
+                ran.add(self.supposed[0].text)
                 yield self
 
     def _found_out(self, entry: Entry, name: str, guess: Guess) -> bool:
         """Try guesses until one leads to a kernel; whether one does."""
         todo, seen, why = [guess], {guess}, ""
+        blind: set[Guess] = set()  # those that were supposed for want of anything better
         for _ in range(TRIES):
             if not todo or self._is_over():
                 break
@@ -139,25 +143,26 @@ class Supposer(Driver):
                 return True
             why, moves = told
             if moves:
-                more = [g for move in moves if (g := at.but(*move)) not in seen]
+                more = [g for move in moves for g in _moved(at, move) if g not in seen]
                 todo = more + todo
             else:
-                more = [g for g in self._others(entry, at, guess) if g not in seen]
+                more = [] if at in blind or self.hopeless else [g for g in self._others(entry, at) if g not in seen]
+                blind.update(more)
                 todo += more
             seen.update(more)
         self.given_up[name] = why
         return False
 
-    def _others(self, entry: Entry, guess: Guess, first: Guess) -> list[Guess]:
-        """Where nothing says what is wrong: other element types, and other numbers of modes where none is known."""
-        if guess.element != first.element or self.hopeless:
-            return []
+    def _others(self, entry: Entry, guess: Guess) -> list[Guess]:
+        """Where nothing says what is wrong: other element types, and other numbers of modes where none is known; of
+        arguments that may be left out, one left out."""
+        if guess.full:
+            given = (p.name for _, params in entry.calls for _, p in params if p.optional)
+            return [guess.but(((name, "is"), False)) for name in given if guess.get((name, "is"), True)]
         out = [replace(guess, element=e) for e in _ELEMENTS if e != guess.element]
-        loose = [
-            p.name for _, params in entry.calls for _, p in params if p.sort in ("tensor", "cute") and not p.rank
-        ]
+        loose = [p.name for _, params in entry.calls for _, p in params if p.sort in ("tensor", "cute") and not p.rank]
         if loose and not any(k[1] == "rank" for k, _ in guess.told):
-            out += [guess.but(*(((name, "rank"), rank) for name in loose)) for rank in _RANKS]
+            out += [replace(guess.but(*(((n, "rank"), rank) for n in loose)), blind=True) for rank in _RANKS]
         return out
 
     def _try(self, entry: Entry, name: str, guess: Guess) -> tuple[str, list[Move]] | None:
@@ -192,9 +197,14 @@ class Supposer(Driver):
             return refused[0].why, refused[0].moves
         if supposition.refused:
             return supposition.refused[0], []
+        if any(text == repr(UNTOLD) for text in supposition.words):
+            return "nothing says what a text may be", []
+        if not supposition.reached and supposition.known:
+            self.hopeless = True
+            return "what it launches is launched by others", []
         if not supposition.reached:
             return (self.cut[0].reason if self.cut else "no kernel is reached"), []
-        self.supposed = {supposition.tag: supposition.text}
+        self.supposed = (SupposedCall(supposition.tag, supposition.text, _is_told(entry, guess)),)
         self._walked |= self.recorder.walked
         return None
 
@@ -218,6 +228,7 @@ class Supposer(Driver):
                     args.append(made)
                 else:
                     kwargs[p.name] = made
+            supposition.words += [given.shown[p.name] for _, p in params if p.sort == "str" and p.name in given.shown]
             text += f"({', '.join(f'{k}={v}' for k, v in given.shown.items())})"
             supposition.text = text
             target = apply(m, target, args, kwargs, decl.span)
@@ -225,5 +236,25 @@ class Supposer(Driver):
                 break
 
 
+_NARROW = ("half_t", "bfloat16_t")
+
+
+def _moved(guess: Guess, move: Move) -> Iterator[Guess]:
+    """The guess after a move. What wants one element type of two bytes wants it of all that have the same."""
+    if len(move) == 1 and move[0][0][1] == "dtype" and move[0][1] in _NARROW and move[0][1] != guess.element:
+        yield replace(guess, element=move[0][1])
+    yield guess.but(*move)
+
+
+def _is_told(entry: Entry, guess: Guess) -> bool:
+    """Whether the program itself says how many modes the tensors that it is given have."""
+    every = [p for _, params in entry.calls for _, p in params]
+    if guess.blind or entry.name.startswith("_") or any(p.sort == "cute" for p in every):
+        return False
+    given = [p for p in every if p.sort == "tensor" and (not p.optional or guess.get((p.name, "is"), guess.full))]
+    return all(p.rank or guess.get((p.name, "rank"), 0) for p in given)
+
+
+_STAND_INS = ("register_fake", "impl_abstract", "fixture")  # functions that say what others come to
 _METHODS = ("__init__", "__call__")
 __all__ = ["Supposer"]
