@@ -32,7 +32,7 @@ def suppose(
 
     Facts of ``out`` gain what that comes to.
     """
-    if not request.suppose or request.changed is not None or not all(p.is_dir() for p in request.paths):
+    if not request.suppose or request.changed is not None or not _are_folders(request.paths):
         return Supposed()
     files = _uncalled(out, cute)
     if not files:
@@ -53,6 +53,12 @@ def suppose(
         "(`suppose = false` or `--no-suppose` leaves them out)"
     )
     return Supposed(calls, note)
+
+
+def _are_folders(paths: Sequence[Path]) -> bool:
+    """Whether folders are named, and besides them files in these at most."""
+    folders = {p.resolve() for p in paths if p.is_dir()}
+    return bool(folders) and all(p.is_dir() or not folders.isdisjoint(p.resolve().parents) for p in paths)
 
 
 def _uncalled(out: Collected, cute: Sequence[str]) -> list[str]:

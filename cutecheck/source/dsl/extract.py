@@ -124,7 +124,7 @@ class Runner:
             return
         wanted = self._archs or archs_of(library, file, data)
         for arch in wanted:
-            supposer = Supposer(library, arch, self._limits, called, leading)
+            supposer = Supposer(library, arch, self._limits, called, leading, self._tracing)
             supposer.machine.functions[ARCH_IS_CERTAIN] = len(wanted) == 1
             for found in supposer.runs(file, path):
                 yield path, found

@@ -103,8 +103,6 @@ def named(
         status, held = ("symbolic" if has_open(value) else "resolved"), value
     kind = site_kind("", held) or kind_of(call)
     bindings = tuple((k, v) for k, v in frame.bindings) if frame is not None else ()
-    if m.dialect.supposing is not None:
-        bindings = (*bindings, m.dialect.supposing.binding)
     ident = f"{span.path}:{span.line}:{span.column}:{call}:{m.arch}:{len(recorder.sites)}"
     config = held if site_kind("", held) is not None else None
     recorder.sites[key] = Site(

@@ -263,14 +263,10 @@ def run_function(
         return Unknown(refused, span)
     shown = tuple(spell(v) for v in arguments(m, fn, env.parent))
     symbol = instance_symbol(entry, fn, shown + m.dialect.configured(m, fn), m.dialect.owner(m, fn))
-    frame = Frame(
-        symbol,
-        fn,
-        entry.unit,
-        current,
-        tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False)),
-        depth,
-    )
+    bindings = tuple(zip((p.name for p in fn.tparams or () if p.name), shown, strict=False))
+    if m.dialect.supposing is not None:
+        bindings = (*bindings, m.dialect.supposing.binding)
+    frame = Frame(symbol, fn, entry.unit, current, bindings, depth)
     frame.given = (env.self_, *args, *kwargs.values(), id(entry.env.cls if m.dialect.by_value else entry.env))
     if _repeats(frame):
         may_write(m, fn, args, span, env.self_)

@@ -22,13 +22,13 @@ from cutecheck.source.dsl.supposed.moves import Move, RefusedError
 from cutecheck.source.dsl.supposed.parameters import wanted
 from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.values import FuncSet, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.dsl.library import Library
     from cutecheck.source.eval.limits import Limits
+    from cutecheck.source.eval.trace import Tracing
 
 TRIES = 14  # of one entry
 _ELEMENTS = ("half_t", "float", "bfloat16_t")
@@ -48,8 +48,16 @@ class Entry:
 class Supposer(Driver):
     """Supposes calls of what one file has."""
 
-    def __init__(self, library: Library, arch: str, limits: Limits, called: frozenset[Span], leading: Leading) -> None:
-        super().__init__(library, arch, replace(limits, steps_per_root=max(1, limits.steps_per_root // 2)))
+    def __init__(
+        self,
+        library: Library,
+        arch: str,
+        limits: Limits,
+        called: frozenset[Span],
+        leading: Leading,
+        tracing: Tracing | None = None,
+    ) -> None:
+        super().__init__(library, arch, replace(limits, steps_per_root=max(1, limits.steps_per_root // 2)), tracing)
         self._called, self._leading = called, leading
         self.given_up: dict[str, str] = {}  # entries of which nothing came, and why
         self.hopeless = False  # nothing says what some parameter takes
@@ -168,7 +176,7 @@ class Supposer(Driver):
     def _try(self, entry: Entry, name: str, guess: Guess) -> tuple[str, list[Move]] | None:
         """Run a call; what is wrong with it and what may be supposed instead, None where it leads to a kernel."""
         m = self.machine
-        self.recorder = Recorder(m.arch, self._lines)
+        self.recorder = type(self.recorder)(m.arch, self._lines)
         m.recorder = self.recorder
         for table in (self.library.launches, self.library.calls):
             table.clear()
