@@ -124,6 +124,8 @@ def text(definition: Definition, links: Links) -> Iterator[str]:
     d = definition
     yield safe(f"{d.span}: {d.name} in {elided(d.symbol) or 'its namespace'}, {d.arch}")
     yield safe(f"  = {_short(d.value)}")
+    if (call := dict(d.bindings).get("supposed")) is not None:
+        yield safe(f"  under the supposed call {call}")
     lines = list(_behind(d, links, 1, {d}))
     if lines:
         yield "  from"

@@ -105,6 +105,13 @@ class TracingMachine(Machine):
                 key, Definition(name, symbol, bindings, self.arch, span, full_span, printed(value), ordered)
             )
 
+    def forget(self, part: str) -> None:
+        """What was noted of functions whose names have this in them: they are walked again, with other arguments."""
+        self._frames.clear()
+        trace = self.tracing
+        trace.ways = {k: steps for k, steps in trace.ways.items() if part not in k[0]}
+        trace.definitions = {k: d for k, d in trace.definitions.items() if part not in d.symbol}
+
     def entered(self, inst: ClassInst) -> None:
         """A class instance exists from here on: its parameters are definitions, and this is the way to it."""
         symbol, bindings = self._recorder.place(inst.env)

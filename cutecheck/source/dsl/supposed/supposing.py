@@ -23,12 +23,12 @@ from cutecheck.source.dsl.supposed.parameters import wanted
 from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.trace import Tracing, TracingMachine
 from cutecheck.source.eval.values import FuncSet, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.dsl.library import Library
     from cutecheck.source.eval.limits import Limits
-    from cutecheck.source.eval.trace import Tracing
 
 TRIES = 14  # of one entry
 _ELEMENTS = ("half_t", "float", "bfloat16_t")
@@ -178,6 +178,8 @@ class Supposer(Driver):
         m = self.machine
         self.recorder = type(self.recorder)(m.arch, self._lines)
         m.recorder = self.recorder
+        if isinstance(m, TracingMachine):
+            m.forget(f"<supposed {name}>")
         for table in (self.library.launches, self.library.calls):
             table.clear()
         for word in ("launched", "configurations", "configured", "refused", "features", "steps of kernels"):
