@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Mapping, MutableMapping, Sequence
 from dataclasses import replace
 
-from cutecheck.facts import Facts, Span, SupposedCall
+from cutecheck.facts import Facts, Span, SupposedCall, Unknown
 from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
 
@@ -52,14 +52,15 @@ def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     reached = _reached(facts) if groups else {}
     kept = [f for f in findings if not f.supposed]
     for (_, span, arch), group in groups.items():
-        kept += _said(group, reached.get((span, arch), set()), calls)
+        kept += _said(group, reached.get((span, arch), {}), calls)
     return kept
 
 
-def _said(group: list[Finding], reached: set[str], calls: Mapping[str, SupposedCall]) -> list[Finding]:
+def _said(group: list[Finding], reached: Mapping[str, object], calls: Mapping[str, SupposedCall]) -> list[Finding]:
     """What several supposed calls have at one place, said once."""
     tags = {f.supposed for f in group}
-    always = tags >= reached and _differ(calls[t].text for t in tags)
+    values = [reached[t] for t in tags if reached.get(t) is not None]  # equal ones are looked at once
+    always = all(t in tags or reached[t] in values for t in reached) and _differ(calls[t].text for t in tags)
     may = group if always else [f for f in group if calls[f.supposed].told]
     if not may:
         return []
@@ -79,23 +80,24 @@ def assumed(outcomes: MutableMapping[Obligation, Outcome], facts: Facts) -> None
             outcomes[obligation] = replace(outcome, assumptions=(*outcome.assumptions, told))
 
 
-_NUMBERS = re.compile(r"Tensor\([^)]*\)|=\d+")
+_TENSORS, _OTHERS = re.compile(r"Tensor\([^)]*\)"), re.compile(r"=\w+")
 
 
 def _differ(texts: Iterable[str]) -> bool:
     """Whether calls have other numbers or element types, not only other arguments that may be left out."""
-    found = [tuple(_NUMBERS.findall(t)) for t in texts]
+    found = [_TENSORS.findall(t) or _OTHERS.findall(t) for t in texts]
     return any(set(a).isdisjoint(b) for i, a in enumerate(found) for b in found[:i] if a and b)
 
 
-def _reached(facts: Facts) -> dict[tuple[Span, str], set[str]]:
-    """The supposed calls that come to a place."""
-    found: dict[tuple[Span, str], set[str]] = {}
-    for group in (facts.sites, facts.events, facts.buffers, facts.launches, facts.calls):
+def _reached(facts: Facts) -> dict[tuple[Span, str], dict[str, object]]:
+    """The supposed calls that come to a place, each with the value of the site there, if there is one."""
+    found: dict[tuple[Span, str], dict[str, object]] = {}
+    for group in (facts.events, facts.buffers, facts.launches, facts.calls, facts.sites):
         for fact in group:
             of = tag(fact)
             if of:
-                found.setdefault((fact.span, fact.arch), set()).add(of)
+                value = getattr(fact, "value", getattr(fact, "result", None))
+                found.setdefault((fact.span, fact.arch), {})[of] = None if isinstance(value, Unknown) else value
     return found
 
 

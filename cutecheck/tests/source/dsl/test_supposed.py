@@ -1,0 +1,202 @@
+"""Supposed calls: what nothing in a tree calls is called with arguments that its own assertions allow."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Facts
+from cutecheck.report.data import Report
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
+
+HEAD = """
+import torch
+import cutlass
+import cutlass.cute as cute
+from typing import Literal, Optional, Tuple, Type
+from torch import Tensor
+from cutlass.cute.runtime import from_dlpack
+"""
+SCALE = (
+    HEAD
+    + """
+@cute.kernel
+def scale_kernel(mX: cute.Tensor, n: cutlass.Constexpr):
+    cute.make_layout((n, 8))
+    cute.local_tile(mX, (8, 128), (cute.arch.block_idx()[0], 0))
+
+@cute.jit
+def launch(mX, n: cutlass.Constexpr):
+    scale_kernel(mX, n).launch(grid=[cute.ceil_div(mX.shape[0], 8), 1, 1], block=[32, 1, 1])
+
+def scale(
+    x: Tensor, gain: Tensor, index: Tensor, out: Optional[Tensor], mode: str, width: int, kind: Literal["fast", "slow"]
+):
+    {checks}
+    launch(from_dlpack(x, assumed_align=16).mark_layout_dynamic(leading_dim=1), x.shape[1])
+"""
+)
+ALL = """
+    assert x.dim() == 2 and x.is_cuda
+    rows, columns = x.shape
+    if mode not in ("sum", "mean"):
+        raise ValueError(mode)
+    if columns > 2048 or columns % 24 != 0:
+        raise ValueError("too wide")
+    assert x.dtype in [torch.float16, torch.float32]
+    assert gain.shape == (columns,) and gain.dtype == torch.float32
+    assert index.ndim == 1 and index.dtype in (torch.int32, torch.int64)
+    assert all(t.shape[0] == rows for t in (x, index))
+    assert width * 2 <= 64, "a warp"
+"""
+
+
+def facts(folder: Path, **files: str) -> Facts:
+    written(folder, files)
+    return extract(ExtractRequest((folder,)))
+
+
+def written(folder: Path, files: dict[str, str]) -> None:
+    for name, text in files.items():
+        (folder / f"{name}.py").write_text(textwrap.dedent(text))
+
+
+def report(folder: Path, suppose: bool = True, **files: str) -> Report:
+    written(folder, files)
+    return check(inputs([str(folder)]), Settings(suppose=suppose, cache=False, jobs=1))
+
+
+def test_arguments_are_what_the_function_asks_for(tmp_path: Path) -> None:
+    found = facts(tmp_path, scale=SCALE.format(checks=ALL))
+    texts = [c.text for c in found.supposed]
+    assert texts[0] == (
+        "scale(x=Tensor(4096, 2040, Float16), gain=Tensor(2040, Float32), index=Tensor(4096, Int32), out=None, "
+        "mode='sum', width=32, kind='fast')"
+    )
+    assert "out=Tensor(4096, 2040, Float16)" in texts[1]  # what may be left out is given, too
+    assert texts[2].startswith("scale(x=Tensor(1024, 1008, Float32)")  # and others have other numbers and types
+    assert [c.told for c in found.supposed] == [True, False, True, True]  # how many modes `out` has is not asked
+    site = next(s for s in found.sites if s.symbol.endswith("scale_kernel<supposed scale.scale>"))
+    assert (site.status, dict(site.bindings)["supposed"]) == ("resolved", texts[0])
+    shape = next(x for x in found.launches if x.kernel.endswith("<supposed scale.scale>")).grid[0]
+    assert "shape[0]" in str(shape)  # what is marked as dynamic stays so
+
+
+def test_what_is_not_told_is_given_up(tmp_path: Path) -> None:
+    unmet = "    assert x.shape[0] == 7 * x.shape[0] + 1\n"
+    no_words = SCALE.format(checks="pass")  # `mode` may be any text
+    found = facts(tmp_path, one=SCALE.format(checks=unmet + "    assert mode in ('a',)"), two=no_words)
+    assert not found.supposed and "resolved" not in {s.status for s in found.sites}
+
+
+def test_nothing_is_supposed_beside_real_callers_or_where_it_is_switched_off(tmp_path: Path) -> None:
+    driver = (
+        "import torch\nfrom scale import scale\n\ndef test_scale():\n"
+        "    scale(torch.empty(64, 48, dtype=torch.float32), None, None, None, 'sum', 8, 'fast')\n"
+    )
+    text = SCALE.format(checks="pass")
+    assert not facts(tmp_path, scale=text, test_scale=driver).supposed
+    (tmp_path / "test_scale.py").unlink()
+    off = report(tmp_path, suppose=False, scale=SCALE.format(checks=ALL))
+    assert not off.facts.supposed and {s.status for s in off.facts.sites} == {"unbound"}
+
+
+GEMM = (
+    HEAD
+    + """
+class Sum:
+    def __init__(self, kind: Type[cutlass.Numeric], warps: int, tile: Tuple[int, int] = (64, 32)):
+        if kind not in (cutlass.Float16, cutlass.Float32):
+            raise TypeError(kind)
+        self.kind, self.tile, self.threads = kind, tile, 32 * warps
+
+    @cute.jit
+    def __call__(self, mX: cute.Tensor, mY: cute.Tensor, stream):
+        atom = cute.make_copy_atom(cute.nvgpu.CopyUniversalOp(), self.kind, num_bits_per_copy=128)
+        vec = 128 // self.kind.width
+        row = self.tile[1] // vec
+        thr = cute.make_layout((self.threads // row, row), stride=({step}, 1))
+        copy = cute.make_tiled_copy_tv(atom, thr, cute.make_layout((1, vec)))
+        self.kernel(mX, mY, copy).launch(grid=[1, 1, 1], block=[self.threads, 1, 1], stream=stream)
+
+    @cute.kernel
+    def kernel(self, mX: cute.Tensor, mY: cute.Tensor, copy: cute.TiledCopy):
+        tidx, _, _ = cute.arch.thread_idx()
+        smem = cutlass.utils.SmemAllocator()
+        sX = smem.allocate_tensor(self.kind, cute.make_layout(self.tile, stride=(self.tile[1], 1)), 16)
+        thr = copy.get_slice(tidx)
+        for k in cutlass.range(cute.size(mX, mode=[1]) // self.tile[1]):
+            gX = cute.local_tile(mX, self.tile, (0, k))
+            cute.copy(copy, thr.partition_S(gX), thr.partition_D(sX))
+            cute.arch.sync_threads()
+            r = cute.make_fragment_like(thr.partition_D(sX))
+            cute.copy(copy, thr.partition_D(sX), r)
+            cute.arch.sync_threads()
+"""
+)
+
+
+def test_a_class_is_made_and_called_and_what_each_call_has_is_said(tmp_path: Path) -> None:
+    good, bad = tmp_path / "good", tmp_path / "bad"
+    good.mkdir(), bad.mkdir()
+    right = report(good, lib=GEMM.format(step="row"))
+    assert not right.findings
+    assert [c.text for c in right.facts.supposed] == [
+        "Sum(kind=Float16, warps=4)(mX=Tensor(4096, 4096, Float16), mY=Tensor(4096, 4096, Float16))",
+        "Sum(kind=Float32, warps=4)(mX=Tensor(1024, 1024, Float32), mY=Tensor(1024, 1024, Float32))",
+        "Sum(kind=Float16, warps=4)(mX=Tensor(32768, 32768, Float16), mY=Tensor(32768, 32768, Float16))",
+    ]
+    assert not any(c.told for c in right.facts.supposed)  # how many modes a tensor of CuTe has is nowhere asked
+    assert any("the supposed call `Sum(kind=Float16" in a for o in right.outcomes for a in o.assumptions)
+    wrong = report(bad, lib=GEMM.format(step="row + 1"))
+    said = {(f.code, f.severity) for f in wrong.findings}
+    assert said == {("CUT201", "error"), ("CUT202", "error"), ("CUT209", "error")}  # and not how wide its copies are
+    where = "(under each supposed call that comes here, as `Sum(kind=Float16, warps=4)"
+    assert all(where in f.message for f in wrong.findings)
+
+
+ROWS = (
+    HEAD
+    + """
+@cute.kernel
+def rows_kernel(mX: cute.Tensor, n: cutlass.Constexpr):
+    tidx, _, _ = cute.arch.thread_idx()
+    smem = cutlass.utils.SmemAllocator()
+    sX = smem.allocate_tensor(cutlass.Float32, cute.make_layout((32, n), stride=(n, 1)), 16)
+    r = cute.make_fragment((n,), cutlass.Float32)
+    for k in cutlass.range(8):
+        cute.autovec_copy(sX[tidx, None], r)
+
+@cute.jit
+def rows_launch(mX, n: cutlass.Constexpr):
+    rows_kernel(mX, n).launch(grid=[1, 1, 1], block=[32, 1, 1])
+
+def {name}(x{annotation}):
+    if x.dtype != torch.float32:
+        raise TypeError("float")
+    {shape}
+    rows_launch(from_dlpack(x), 8 if x.shape[0] < 2048 else 4)
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("name", "annotation", "shape", "expected"),
+    [
+        ("rows", ": Tensor", "assert x.ndim == 2", True),
+        ("_rows", ": Tensor", "assert x.ndim == 2", False),  # who calls what is private may ask more
+        ("rows", ": Tensor", "pass", False),  # and how many modes it has is not said
+    ],
+)
+def test_what_one_call_has_is_a_note_where_its_arguments_are_told(
+    tmp_path: Path, name: str, annotation: str, shape: str, expected: bool
+) -> None:
+    found = report(tmp_path, rows=ROWS.format(name=name, annotation=annotation, shape=shape)).findings
+    of_banks = [f for f in found if f.code == "CUT101"]
+    assert [f.severity for f in of_banks] == (["note"] if expected else [])
+    assert all("(under the supposed call `rows(x=Tensor(1024, 1024, Float32))`)" in f.message for f in of_banks)
