@@ -63,7 +63,7 @@ def call_from_project(
     root = around(request.paths)
     if root is None or not all(p.is_dir() for p in request.paths) or not _unbound(out):
         return Called()
-    if not _most_left(out) and any(_TEST.search(read_bytes(file)) for file in scripts.values()):
+    if not most_left(out) and any(_TEST.search(read_bytes(file)) for file in scripts.values()):
         return Called()
     with phase("  of this: project"):
         beside = _beside(root, scripts, request)
@@ -96,7 +96,7 @@ def uncalled(out: Collected, request: ExtractRequest) -> str:
     """What a run says of folders most of whose configurations in Python nothing calls; empty otherwise."""
     if request.changed is not None or not any(p.is_dir() for p in request.paths):
         return ""
-    if not _most_left(out):
+    if not most_left(out):
         return ""
     unbound = _unbound(out)
     first = min(unbound)
@@ -107,7 +107,8 @@ def uncalled(out: Collected, request: ExtractRequest) -> str:
     )
 
 
-def _most_left(out: Collected) -> bool:
+def most_left(out: Collected) -> bool:
+    """Whether most configurations in Python are called with values that nothing binds."""
     return 2 * len(_unbound(out)) > len(_python(out))
 
 

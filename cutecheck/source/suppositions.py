@@ -9,6 +9,7 @@ from pathlib import Path
 from cutecheck.facts import Span, SupposedCall
 from cutecheck.records import record
 from cutecheck.source.collect import Collected, absorb
+from cutecheck.source.project import most_left
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.scripts import forget_unbound, recalled_suppositions
 from cutecheck.timing import phase
@@ -28,9 +29,8 @@ class Supposed:
 def suppose(
     scripts: Mapping[str, Path], cute: Sequence[str], request: ExtractRequest, about: str, out: Collected
 ) -> Supposed:
-    """Call what nothing calls in files of which no kernel is launched, as a driver might.
-
-    Facts of ``out`` gain what that comes to.
+    """Call what nothing calls as a driver might: in files that launch no kernel, of a tree most of whose configurations
+    nothing binds. Facts of ``out`` gain what that comes to.
     """
     if not request.suppose or request.changed is not None or not _are_folders(request.paths):
         return Supposed()
@@ -62,8 +62,8 @@ def _are_folders(paths: Sequence[Path]) -> bool:
 
 
 def _uncalled(out: Collected, cute: Sequence[str]) -> list[str]:
-    """The files that launch no kernel, where there are configurations that nothing binds."""
-    if not any(s.status == "unbound" and s.span.is_python for s in out.sites.values()):
+    """The files that launch no kernel, where most configurations are bound by nothing."""
+    if not most_left(out):
         return []
     launched = {x.span.path for x in out.launches.values() if not x.unbound and x.origin == "launch"}
     return [path for path in cute if path.endswith(".py") and path not in launched]
