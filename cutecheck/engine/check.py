@@ -68,7 +68,8 @@ def check_facts(
     kept, suppressed, extra = _apply_suppressions(ordered, rules, lines, _judged(facts), reasons_required)
     reported = sorted([*kept, *extra], key=_order)
     if finish is not None:
-        reported = [_finished(f, finish, context, failures) for f in reported]
+        # nobody's code is changed for a call that nobody makes
+        reported = [f if f.supposed else _finished(f, finish, context, failures) for f in reported]
     return Report(
         facts=facts,
         findings=tuple(reported),

@@ -67,7 +67,8 @@ def _said(group: list[Finding], reached: Mapping[str, object], calls: Mapping[st
     first = min(may, key=lambda f: (f.supposed, f.message))
     call = calls[first.supposed].text
     where = f"under each supposed call that comes here, as `{call}`" if always else f"under the supposed call `{call}`"
-    return [replace(first, message=f"{first.message} ({where})", severity=first.severity if always else "note")]
+    severity = first.severity if always else "note"
+    return [replace(first, message=f"{first.message} ({where})", severity=severity, fixes=())]
 
 
 def assumed(outcomes: MutableMapping[Obligation, Outcome], facts: Facts) -> None:
