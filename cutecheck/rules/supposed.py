@@ -24,6 +24,10 @@ _OF_CALLERS = frozenset({
 })  # fmt: skip
 
 
+# what does not run at all: such a call is none that a caller makes, and nothing is said of it
+_NO_CALLS = frozenset({"CUT303", "CUT701", "CUT702", "CUT704", "CUT705", "CUT706", "CUT707", "CUT708"})
+
+
 def tag(fact: object) -> str:
     """What names the supposed call that a fact is of; empty where it is of a call that the tree makes."""
     for word in ("enclosing", "kernel", "symbol"):
@@ -43,11 +47,12 @@ def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     """The findings without what may not be said of supposed calls; the others name theirs."""
     if not any(f.supposed for f in findings):
         return list(findings)
-    calls = {c.tag: c for c in facts.supposed}
+    never = {f.supposed for f in findings if f.supposed and f.code in _NO_CALLS}
+    calls = {c.tag: c for c in facts.supposed if c.tag not in never}
     said = {(f.code, f.span, f.arch) for f in findings if not f.supposed}
     groups: dict[tuple[str, Span, str], list[Finding]] = {}
     for f in findings:
-        if f.supposed and f.code not in _OF_CALLERS and (f.code, f.span, f.arch) not in said:
+        if f.supposed in calls and f.code not in _OF_CALLERS and (f.code, f.span, f.arch) not in said:
             groups.setdefault((f.code, f.span, f.arch), []).append(f)
     reached = _reached(facts) if groups else {}
     kept = [f for f in findings if not f.supposed]
@@ -60,7 +65,8 @@ def _said(group: list[Finding], reached: Mapping[str, object], calls: Mapping[st
     """What several supposed calls have at one place, said once."""
     tags = {f.supposed for f in group}
     values = [reached[t] for t in tags if reached.get(t) is not None]  # equal ones are looked at once
-    always = all(t in tags or reached[t] in values for t in reached) and _differ(calls[t].text for t in tags)
+    all_of_them = all(t in tags or t not in calls or reached[t] in values for t in reached)
+    always = all_of_them and _differ(calls[t].text for t in tags)
     may = group if always else [f for f in group if calls[f.supposed].told]
     if not may:
         return []

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, SupposedCall, Unknown
+from cutecheck.model.inttuple import flatten_to_tuple
+from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import classes, modules
 from cutecheck.source.dsl.drivers import Driver
 from cutecheck.source.dsl.statements import spelled
@@ -207,6 +209,8 @@ class Supposer(Driver):
             return refused[0].why, refused[0].moves
         if supposition.refused:
             return supposition.refused[0], []
+        if any(_is_empty(site.value) for site in self.recorder.sites.values()):
+            return "a layout is empty", []  # no stage fits, say
         if any(text == repr(UNTOLD) for text in supposition.words):
             return "nothing says what a text may be", []
         if not supposition.reached and supposition.known:
@@ -244,6 +248,12 @@ class Supposer(Driver):
             target = apply(m, target, args, kwargs, decl.span)
             if isinstance(target, Unknown) and len(entry.calls) > 1:
                 break
+
+
+def _is_empty(value: object) -> bool:
+    """Whether a layout has a mode without elements."""
+    layout = value.b if isinstance(value, ComposedLayout) else value
+    return isinstance(layout, Layout) and any(isinstance(n, int) and n <= 0 for n in flatten_to_tuple(layout.shape))
 
 
 _NARROW = ("half_t", "bfloat16_t")

@@ -87,6 +87,29 @@ def test_arguments_are_what_the_function_asks_for(tmp_path: Path) -> None:
     assert "shape[0]" in str(shape)  # what is marked as dynamic stays so
 
 
+MANY = SCALE.split("def scale(")[0]
+ASKED = {
+    "assert x.ndim == 3 and x.shape[2] == 64": "Tensor(4096, 4096, 64, BFloat16)",
+    # with one mode the kernel's tile of two is refused
+    "if not (len(x.shape) == 1 or x.dim() in (3,)): raise ValueError": "Tensor(4096, 4096, 4096, BFloat16)",
+    "assert x.stride(0) == 1": "Tensor(4096, 4096, BFloat16, stride 1 of mode 0)",
+    "t = x.detach(); b, s, h, d = t.shape; assert d <= 200": "Tensor(4096, 4096, 4096, 128, BFloat16)",
+    "assert x.shape[0] // 4 == 100 and 2 * x.shape[1] == 768": "Tensor(400, 384, BFloat16)",
+    "assert x.shape[-1] % 100 == 0": "Tensor(4096, 4000, BFloat16)",
+    "assert x.dtype != torch.bfloat16": "Tensor(4096, 4096, Float16)",
+    "if x.size(1) >= 1000 or x.shape[1] < 512: raise ValueError": "Tensor(4096, 512, BFloat16)",
+}
+
+
+def test_conditions_are_read_backwards(tmp_path: Path) -> None:
+    functions = [f"def f{i}(x: Tensor):\n    {check}\n    launch(from_dlpack(x), 8)\n" for i, check in enumerate(ASKED)]
+    found = facts(tmp_path, many=MANY + "\n".join(functions))
+    texts = {c.tag: c.text for c in found.supposed}
+    assert [texts.get(f"supposed many.f{i}") for i in range(len(ASKED))] == [
+        f"f{i}(x={shown})" for i, shown in enumerate(ASKED.values())
+    ]
+
+
 def test_what_is_not_told_is_given_up(tmp_path: Path) -> None:
     unmet = "    assert x.shape[0] == 7 * x.shape[0] + 1\n"
     no_words = SCALE.format(checks="pass")  # `mode` may be any text
@@ -142,9 +165,7 @@ class Sum:
 
 
 def test_a_class_is_made_and_called_and_what_each_call_has_is_said(tmp_path: Path) -> None:
-    good, bad = tmp_path / "good", tmp_path / "bad"
-    good.mkdir(), bad.mkdir()
-    right = report(good, lib=GEMM.format(step="row"))
+    right = report(tmp_path, lib=GEMM.format(step="row"))
     assert not right.findings
     assert [c.text for c in right.facts.supposed] == [
         "Sum(kind=Float16, warps=4)(mX=Tensor(4096, 4096, Float16), mY=Tensor(4096, 4096, Float16))",
@@ -153,9 +174,10 @@ def test_a_class_is_made_and_called_and_what_each_call_has_is_said(tmp_path: Pat
     ]
     assert not any(c.told for c in right.facts.supposed)  # how many modes a tensor of CuTe has is nowhere asked
     assert any("the supposed call `Sum(kind=Float16" in a for o in right.outcomes for a in o.assumptions)
-    wrong = report(bad, lib=GEMM.format(step="row + 1"))
+    wrong = report(tmp_path, lib=GEMM.format(step="row + 1"))
     said = {(f.code, f.severity) for f in wrong.findings}
     assert said == {("CUT201", "error"), ("CUT202", "error"), ("CUT209", "error")}  # and not how wide its copies are
+    assert not report(tmp_path, lib=GEMM.format(step="row + 1").replace("64, 32", "2048, 128")).findings  # does not fit
     where = "(under each supposed call that comes here, as `Sum(kind=Float16, warps=4)"
     assert all(where in f.message for f in wrong.findings)
 
