@@ -164,13 +164,13 @@ class Supposer(Driver):
         return False
 
     def _others(self, entry: Entry, guess: Guess) -> list[Guess]:
-        """Where nothing says what is wrong: other element types, and other numbers of modes where none is known; of
+        """Where nothing says what is wrong: other element types, and other numbers of modes; of
         arguments that may be left out, one left out."""
         if guess.full:
             given = (p.name for _, params in entry.calls for _, p in params if p.optional)
             return [guess.but(((name, "is"), False)) for name in given if guess.get((name, "is"), True)]
         out = [replace(guess, element=e) for e in _ELEMENTS if e != guess.element]
-        loose = [p.name for _, params in entry.calls for _, p in params if p.sort in ("tensor", "cute") and not p.rank]
+        loose = [p.name for _, params in entry.calls for _, p in params if p.sort in ("tensor", "cute")]
         if loose and not any(k[1] == "rank" for k, _ in guess.told):
             out += [replace(guess.but(*(((n, "rank"), rank) for n in loose)), blind=True) for rank in _RANKS]
         return out
