@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 TRIES = 14  # of one entry
 _ELEMENTS = ("half_t", "float", "bfloat16_t")
 _OTHERS = (("float", 1024), ("half_t", 32768))  # element types and extents of further calls of one entry
+_DEAR = 40_000  # steps of the calls of one entry, after which the last is left out
 _RANKS = (3, 1, 4)
 
 
@@ -132,7 +133,10 @@ class Supposer(Driver):
         optional = any(p.optional for _, params in entry.calls for _, p in params)
         guesses = [Guess(), *([Guess(full=True)] if optional else []), *(Guess((), e, n) for e, n in _OTHERS)]
         ran: set[str] = set()
+        began = self.spent
         for number, guess in enumerate(guesses, 1):
+            if number == len(guesses) and self.spent - began > _DEAR:
+                return
             if not self._found_out(entry, name if number == 1 else f"{name} {number}", guess):
                 if number == 1:
                     return
