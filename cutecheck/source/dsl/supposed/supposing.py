@@ -26,7 +26,7 @@ from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.scope import ClassInst, Scope
 from cutecheck.source.eval.trace import Tracing, TracingMachine
-from cutecheck.source.eval.values import FuncSet, Value
+from cutecheck.source.eval.values import FuncSet, Object, Value
 
 if TYPE_CHECKING:
     from cutecheck.source.dsl.library import Library
@@ -110,11 +110,13 @@ class Supposer(Driver):
         return Entry(name, fn, ((decl, tuple(wanted(decl, self._text(decl)))),))
 
     def _class(self, name: str, cls: ClassInst) -> Entry | None:
-        call, init = classes.find(cls, "__call__"), classes.find(cls, "__init__")
-        if not isinstance(call, FuncSet) or "jit" not in call.entries[0].decl.flags:
+        init = classes.find(cls, "__init__")
+        own = (f for word in _CALLS if isinstance(f := classes.find(cls, word), FuncSet))
+        call = next((f for f in own if self.library.scanned(f.entries[0].decl.span.path)), None)
+        if call is None:
             return None
         decl: ir.Function = call.entries[0].decl
-        if decl.full_span in self._called:
+        if decl.full_span in self._called or decl.flags & {"static", "classmethod", "kernel", "generator"}:
             return None
         calls = [(decl, tuple(wanted(decl, self._text(decl), 1)))]
         if isinstance(init, FuncSet):
@@ -242,13 +244,17 @@ class Supposer(Driver):
                 except LookupError as error:
                     self.hopeless = True
                     raise RefusedError(str(error), []) from None
-                if p.kind in ("normal", "positional") and len(args) == decl.params.index(p) - (decl.name in _METHODS):
+                if p.kind in ("normal", "positional") and len(args) == decl.params.index(p) - (
+                    isinstance(entry.value, ClassInst)
+                ):
                     args.append(made)
                 else:
                     kwargs[p.name] = made
             supposition.words += [given.shown[p.name] for _, p in params if p.sort == "str" and p.name in given.shown]
             text += f"({', '.join(f'{k}={v}' for k, v in given.shown.items())})"
             supposition.text = text
+            if decl.name == "forward" and isinstance(target, Object):
+                target = classes.attribute(m, target, decl.name, decl.span)
             target = apply(m, target, args, kwargs, decl.span)
             if isinstance(target, Unknown) and len(entry.calls) > 1:
                 break
@@ -280,5 +286,5 @@ def _is_told(entry: Entry, guess: Guess) -> bool:
 
 
 _STAND_INS = ("register_fake", "impl_abstract", "fixture")  # functions that say what others come to
-_METHODS = ("__init__", "__call__")
+_CALLS = ("__call__", "forward")  # of an object, the first that it has
 __all__ = ["Supposer"]

@@ -110,6 +110,24 @@ def test_conditions_are_read_backwards(tmp_path: Path) -> None:
     ]
 
 
+OP = """
+class {name}:
+    def __init__(self, N: int):
+        self.n = N
+
+    def {method}(self, x: Tensor):
+        launch(from_dlpack(x), self.n)
+"""
+
+
+def test_objects_of_the_host_are_called_too(tmp_path: Path) -> None:
+    layer = OP.format(name="Layer(torch.nn.Module)", method="forward")
+    found = facts(tmp_path, ops=MANY + OP.format(name="Op", method="__call__") + layer)
+    texts = {c.tag: c.text for c in found.supposed}
+    assert texts["supposed ops.Op"] == "Op(N=4096)(x=Tensor(4096, 4096, BFloat16))"
+    assert texts["supposed ops.Layer"] == "Layer(N=4096)(x=Tensor(4096, 4096, BFloat16))"
+
+
 def test_what_is_not_told_is_given_up(tmp_path: Path) -> None:
     unmet = "    assert x.shape[0] == 7 * x.shape[0] + 1\n"
     no_words = SCALE.format(checks="pass")  # `mode` may be any text
