@@ -24,6 +24,10 @@ _OF_CALLERS = frozenset({
 })  # fmt: skip
 
 
+# what is wide or narrow for the elements: other ones may be meant
+_OF_ELEMENTS = frozenset({
+    "CUT101", "CUT102", "CUT103", "CUT301", "CUT302", "CUT305", "CUT404", "CUT501", "CUT502", "CUT503", "CUT602"
+})  # fmt: skip
 # what does not run at all: such a call is none that a caller makes, and nothing is said of it
 _NO_CALLS = frozenset({"CUT303", "CUT701", "CUT702", "CUT704", "CUT705", "CUT706", "CUT707", "CUT708"})
 
@@ -67,13 +71,14 @@ def _said(group: list[Finding], reached: Mapping[str, object], calls: Mapping[st
     values = [reached[t] for t in tags if reached.get(t) is not None]  # equal ones are looked at once
     all_of_them = all(t in tags or t not in calls or reached[t] in values for t in reached)
     always = all_of_them and _differ(calls[t].text for t in tags)
+    always = always and (group[0].code not in _OF_ELEMENTS or all(calls[t].told for t in tags))
     may = group if always else [f for f in group if calls[f.supposed].told]
     if not may:
         return []
     first = min(may, key=lambda f: (f.supposed, f.message))
     call = calls[first.supposed].text
     where = f"under each supposed call that comes here, as `{call}`" if always else f"under the supposed call `{call}`"
-    severity = first.severity if always else "note"
+    severity = first.severity if always and first.code not in _OF_ELEMENTS else "note"
     return [replace(first, message=f"{first.message} ({where})", severity=severity, fixes=())]
 
 

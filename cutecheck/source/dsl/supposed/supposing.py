@@ -34,7 +34,10 @@ if TYPE_CHECKING:
 
 TRIES = 14  # of one entry
 _ELEMENTS = ("half_t", "float", "bfloat16_t")
-_OTHERS = (("float", 1024), ("half_t", 32768))  # element types and extents of further calls of one entry
+_OTHERS = (("float", 128), ("half_t", 32768))  # element types and extents of further calls of one entry
+_BYTES = Guess(
+    (), "float_e4m3_t", 256
+)  # and of one more, unless it is refused: elements of a byte may be what is meant
 _DEAR = 40_000  # steps of the calls of one entry, after which the last is left out
 _RANKS = (3, 1, 4)
 
@@ -138,13 +141,15 @@ class Supposer(Driver):
         began = self.spent
         for number, guess in enumerate(guesses, 1):
             if number == len(guesses) and self.spent - began > _DEAR:
-                return
+                break
             if not self._found_out(entry, name if number == 1 else f"{name} {number}", guess):
                 if number == 1:
                     return
             elif self.supposed[0].text not in ran:
                 ran.add(self.supposed[0].text)
                 yield self
+        if self._found_out(entry, f"{name} bytes", _BYTES):
+            yield self
 
     def _found_out(self, entry: Entry, name: str, guess: Guess) -> bool:
         """Try guesses until one leads to a kernel; whether one does."""
@@ -158,6 +163,9 @@ class Supposer(Driver):
             if told is None:
                 return True
             why, moves = told
+            if guess is _BYTES:
+                moves = [move for move in moves if all(key[1] != "dtype" for key, _ in move)]
+                self.hopeless |= not moves
             if moves:
                 more = [g for move in moves for g in _moved(at, move) if g not in seen]
                 todo = more + todo

@@ -79,7 +79,8 @@ def test_arguments_are_what_the_function_asks_for(tmp_path: Path) -> None:
         "mode='sum', width=32, kind='fast')"
     )
     assert "out=Tensor(4096, 2040, Float16)" in texts[1]  # what may be left out is given, too
-    assert texts[2].startswith("scale(x=Tensor(1024, 1008, Float32)")  # and others have other numbers and types
+    assert texts[2].startswith("scale(x=Tensor(128, 120, Float32)")  # and others have other numbers and types
+    # of bytes none, which are refused
     assert [c.told for c in found.supposed] == [True, False, True, True]  # how many modes `out` has is not asked
     site = next(s for s in found.sites if s.symbol.endswith("scale_kernel<supposed scale.scale>"))
     assert (site.status, dict(site.bindings)["supposed"]) == ("resolved", texts[0])
@@ -108,6 +109,7 @@ def test_conditions_are_read_backwards(tmp_path: Path) -> None:
     assert [texts.get(f"supposed many.f{i}") for i in range(len(ASKED))] == [
         f"f{i}(x={shown})" for i, shown in enumerate(ASKED.values())
     ]
+    assert texts["supposed many.f0 bytes"] == "f0(x=Tensor(256, 256, 64, Float8E4M3FN))"
 
 
 OP = """
@@ -187,7 +189,7 @@ def test_a_class_is_made_and_called_and_what_each_call_has_is_said(tmp_path: Pat
     assert not right.findings
     assert [c.text for c in right.facts.supposed] == [
         "Sum(kind=Float16, warps=4)(mX=Tensor(4096, 4096, Float16), mY=Tensor(4096, 4096, Float16))",
-        "Sum(kind=Float32, warps=4)(mX=Tensor(1024, 1024, Float32), mY=Tensor(1024, 1024, Float32))",
+        "Sum(kind=Float32, warps=4)(mX=Tensor(128, 128, Float32), mY=Tensor(128, 128, Float32))",
         "Sum(kind=Float16, warps=4)(mX=Tensor(32768, 32768, Float16), mY=Tensor(32768, 32768, Float16))",
     ]
     assert not any(c.told for c in right.facts.supposed)  # how many modes a tensor of CuTe has is nowhere asked
@@ -239,4 +241,4 @@ def test_what_one_call_has_is_a_note_where_its_arguments_are_told(
     found = report(tmp_path, rows=ROWS.format(name=name, annotation=annotation, shape=shape)).findings
     of_banks = [f for f in found if f.code == "CUT101"]
     assert [f.severity for f in of_banks] == (["note"] if expected else [])
-    assert all("(under the supposed call `rows(x=Tensor(1024, 1024, Float32))`)" in f.message for f in of_banks)
+    assert all("(under the supposed call `rows(x=Tensor(128, 128, Float32))`)" in f.message for f in of_banks)
