@@ -16,11 +16,11 @@ from cutecheck.findings import Finding
 from cutecheck.model.prove.obligation import Obligation, Outcome
 
 _TAG = re.compile(r"<(supposed [^,<>]+)")
-# what callers give decides these: global tensors, their tiles and ends, limits that sizes follow from
+# what callers give decides these: global tensors, their tiles and ends, limits that sizes follow from, what a flag uses
 _OF_CALLERS = frozenset({
-    "CUT104", "CUT105", "CUT205", "CUT206", "CUT207", "CUT210", "CUT219", "CUT223", "CUT303", "CUT304", "CUT306",
-    "CUT308", "CUT401", "CUT402", "CUT403", "CUT405", "CUT601", "CUT603", "CUT604", "CUT606", "CUT701", "CUT702",
-    "CUT703", "CUT704", "CUT705", "CUT706", "CUT707", "CUT708", "CUT801", "CUT802", "CUT803",
+    "CUT104", "CUT105", "CUT204", "CUT205", "CUT206", "CUT207", "CUT210", "CUT219", "CUT222", "CUT223", "CUT303",
+    "CUT304", "CUT306", "CUT308", "CUT401", "CUT402", "CUT403", "CUT405", "CUT601", "CUT603", "CUT604", "CUT606",
+    "CUT701", "CUT702", "CUT703", "CUT704", "CUT705", "CUT706", "CUT707", "CUT708", "CUT801", "CUT802", "CUT803",
 })  # fmt: skip
 
 

@@ -40,6 +40,7 @@ class Wanted:
     words: tuple[Value, ...] = ()
     count: int = 0  # of a tuple
     rank: int = 0  # of a tensor, where its function says so
+    default: bool | None = None  # of a flag that need not be given
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Guess:
     element: str = ELEMENT
     extent: int = EXTENT
     full: bool = False
+    flipped: bool = False  # flags are the other way round
     blind: bool = False  # some of it was tried for want of anything better
 
     def get(self, key: Key, default: Value) -> Value:
@@ -121,7 +123,7 @@ _USUAL = (("stage", 2), ("warp", 4), ("thread", 256), ("cluster", 1), ("split", 
 def _usual(p: Wanted, guess: Guess) -> Value:
     """A number that is common for what a parameter is called."""
     if p.sort == "bool":
-        return False
+        return bool(p.default) is not guess.flipped
     if p.sort == "str":
         return UNTOLD
     word = p.name.lower()

@@ -143,7 +143,11 @@ def _set(a: _Asked, node: ir.Expr, own: Value, wanted: Value) -> Iterator[Move]:
     if order is not None and wanted == 1:
         yield (((order[0], "order"), order[1]),)
         return
-    for key in _keys(a, node, own):
+    keys = _keys(a, node, own)
+    computed = _assigned(a, node) if not keys and type(own) is int and type(wanted) is int else None
+    if computed is not None:
+        yield from _arithmetic(a, computed, wanted)
+    for key in keys:
         if key[1] == "dtype" and isinstance(wanted, ScalarType):
             yield ((key, wanted.dtype.name),)
         elif wanted is None:
@@ -178,6 +182,20 @@ def _arithmetic(a: _Asked, node: ir.Binary, wanted: int) -> Iterator[Move]:
     for of, own, n in solved:
         if n > 0 and n != own:
             yield from _set(a, of, own, n)
+
+
+def _assigned(a: _Asked, node: ir.Expr) -> ir.Binary | None:
+    """What a variable is computed from in its function: ``half * 2`` of ``dim = half * 2``."""
+    fn = a.env.frame.function if a.env.frame is not None and isinstance(node, ir.Name) else None
+    if fn is None or fn.body is None or not isinstance(node, ir.Name):
+        return None
+    found = None
+    for stmt in fn.body.get().body:
+        if stmt.span > node.span:
+            break
+        if isinstance(stmt, ir.Assign) and isinstance(stmt.target, ir.Name) and stmt.target.ident == node.ident:
+            found = stmt.value if stmt.op == "=" and isinstance(stmt.value, ir.Binary) else None
+    return found
 
 
 def _shaped(given: Given, name: str, wanted: tuple[Any, ...]) -> Move:

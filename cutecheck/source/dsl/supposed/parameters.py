@@ -30,6 +30,9 @@ def wanted(fn: ir.Function, text: str, skip: int = 0) -> list[tuple[ir.Param, Wa
         found = _annotated(p, device) if p.type is not None else Wanted(p.name, "unclear")
         if found.sort == "unclear":
             found = Wanted(p.name, _by_use(p.name, text, device), found.optional)
+        if isinstance(p.default, ir.Lit) and isinstance(p.default.value, bool):
+            out.append((p, Wanted(p.name, "bool", default=p.default.value)))
+            continue
         none = isinstance(p.default, ir.Lit) and p.default.value is None
         if p.default is not None and not (none and found.sort in ("tensor", "cute")):
             continue

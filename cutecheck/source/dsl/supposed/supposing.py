@@ -135,8 +135,14 @@ class Supposer(Driver):
 
     def _suppose(self, entry: Entry, name: str) -> Iterator[Supposer]:
         """Calls that are not refused: the usual one, one with all that may be left out, and some of other numbers."""
+        flags = any(p.sort == "bool" for _, params in entry.calls for _, p in params)
         optional = any(p.optional for _, params in entry.calls for _, p in params)
-        guesses = [Guess(), *([Guess(full=True)] if optional else []), *(Guess((), e, n) for e, n in _OTHERS)]
+        guesses = [
+            Guess(),
+            *([Guess(full=True)] if optional else []),
+            *([Guess(flipped=True)] if flags else []),
+            *(Guess((), e, n) for e, n in _OTHERS),
+        ]
         ran: set[str] = set()
         began = self.spent
         for number, guess in enumerate(guesses, 1):
@@ -247,6 +253,12 @@ class Supposer(Driver):
             kwargs: dict[str, Value] = {}
             given.shown.clear()
             for p, told in params:
+                if (
+                    told.default is not None
+                    and not given.guess.flipped
+                    and not given.guess.get((p.name, "value"), False)
+                ):
+                    continue  # its default is as good
                 try:
                     made = value(m, given, told, p.span)
                 except LookupError as error:

@@ -96,6 +96,7 @@ ASKED = {
     "assert x.stride(0) == 1": "Tensor(4096, 4096, BFloat16, stride 1 of mode 0)",
     "t = x.detach(); b, s, h, d = t.shape; assert d <= 200": "Tensor(4096, 4096, 4096, 128, BFloat16)",
     "assert x.shape[0] // 4 == 100 and 2 * x.shape[1] == 768": "Tensor(400, 384, BFloat16)",
+    "n = x.shape[1]; wide = n * 2; assert wide <= x.shape[0] and x.shape[0] <= 512": "Tensor(512, 256, BFloat16)",
     "assert x.shape[-1] % 100 == 0": "Tensor(4096, 4000, BFloat16)",
     "assert x.dtype != torch.bfloat16": "Tensor(4096, 4096, Float16)",
     "if x.size(1) >= 1000 or x.shape[1] < 512: raise ValueError": "Tensor(4096, 512, BFloat16)",
