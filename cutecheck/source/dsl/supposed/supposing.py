@@ -253,11 +253,8 @@ class Supposer(Driver):
             kwargs: dict[str, Value] = {}
             given.shown.clear()
             for p, told in params:
-                if (
-                    told.default is not None
-                    and not given.guess.flipped
-                    and not given.guess.get((p.name, "value"), False)
-                ):
+                flag = given.guess.get((p.name, "value"), None)
+                if told.default is not None and not given.guess.flipped and flag is None:
                     continue  # its default is as good
                 try:
                     made = value(m, given, told, p.span)
