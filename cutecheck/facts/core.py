@@ -284,12 +284,14 @@ class SupposedCall:
     """A call that nothing in the tree makes, and that was supposed to be made.
 
     ``tag`` names it in the symbols of the functions that were walked for it. ``told``: what the program asks of its
-    arguments says what they are; else they may be nothing that a caller would give.
+    arguments says what they are; else they may be nothing that a caller would give. ``public``: anybody may make it,
+    and its arguments are no mere trial.
     """
 
     tag: str
     text: str
     told: bool
+    public: bool = True
 
 
 @record(frozen=True, slots=True)

@@ -52,7 +52,7 @@ def judged(findings: Sequence[Finding], facts: Facts) -> list[Finding]:
     if not any(f.supposed for f in findings):
         return list(findings)
     never = {f.supposed for f in findings if f.supposed and f.code in _NO_CALLS}
-    calls = {c.tag: c for c in facts.supposed if c.tag not in never}
+    calls = {c.tag: c for c in facts.supposed if c.public and c.tag not in never}
     said = {(f.code, f.span, f.arch) for f in findings if not f.supposed}
     groups: dict[tuple[str, Span, str], list[Finding]] = {}
     for f in findings:

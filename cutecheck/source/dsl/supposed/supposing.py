@@ -238,7 +238,9 @@ class Supposer(Driver):
             return "what it launches is launched by others", []
         if not supposition.reached:
             return (self.cut[0].reason if self.cut else "no kernel is reached"), []
-        self.supposed = (SupposedCall(supposition.tag, supposition.text, _is_told(entry, guess)),)
+        self.supposed = (
+            SupposedCall(supposition.tag, supposition.text, _is_told(entry, guess), _is_public(entry, guess)),
+        )
         self._walked |= self.recorder.walked
         return None
 
@@ -293,10 +295,15 @@ def _moved(guess: Guess, move: Move) -> Iterator[Guess]:
     yield guess.but(*move)
 
 
+def _is_public(entry: Entry, guess: Guess) -> bool:
+    """Whether anybody may make such a call: who calls what is private asks more of its arguments."""
+    return not guess.blind and not entry.name.startswith("_")
+
+
 def _is_told(entry: Entry, guess: Guess) -> bool:
     """Whether the program itself says how many modes the tensors that it is given have."""
     every = [p for _, params in entry.calls for _, p in params]
-    if guess.blind or entry.name.startswith("_") or any(p.sort == "cute" for p in every):
+    if not _is_public(entry, guess) or any(p.sort == "cute" for p in every):
         return False
     given = [p for p in every if p.sort == "tensor" and (not p.optional or guess.get((p.name, "is"), guess.full))]
     return all(p.rank or guess.get((p.name, "rank"), 0) for p in given)
