@@ -125,10 +125,13 @@ class {name}:
 
 def test_objects_of_the_host_are_called_too(tmp_path: Path) -> None:
     layer = OP.format(name="Layer(torch.nn.Module)", method="forward")
-    found = facts(tmp_path, ops=MANY + OP.format(name="Op", method="__call__") + layer)
+    found = facts(tmp_path, ops=MANY + OP.format(name="Op", method="__call__"), layers=MANY + layer)
     texts = {c.tag: c.text for c in found.supposed}
     assert texts["supposed ops.Op"] == "Op(N=4096)(x=Tensor(4096, 4096, BFloat16))"
-    assert texts["supposed ops.Layer"] == "Layer(N=4096)(x=Tensor(4096, 4096, BFloat16))"
+    assert texts["supposed layers.Layer"] == "Layer(N=4096)(x=Tensor(4096, 4096, BFloat16))"
+    wrapped = "\ndef op(x: Tensor, n: int):\n    launch(from_dlpack(x), n)\n"  # which comes to all that the class does
+    found = facts(tmp_path, ops=MANY + OP.format(name="Op", method="__call__") + wrapped)
+    assert "supposed ops.Op" not in {c.tag for c in found.supposed}
 
 
 def test_what_is_not_told_is_given_up(tmp_path: Path) -> None:
