@@ -80,7 +80,8 @@ def launch(m: Machine, call: KernelCall, args: list[Value], kwargs: dict[str, Va
         if entry.decl.full_span in supposition.called:  # there are calls that nobody need suppose
             supposition.known += 1
             return None
-        supposition.reached += m.dialect.library.scanned(entry.decl.span.path)  # type: ignore[attr-defined]
+        if m.dialect.library.scanned(entry.decl.span.path):  # type: ignore[attr-defined]
+            supposition.kernels.add(entry.decl.full_span)
     walks = m.dialect.library.launches  # type: ignore[attr-defined]
     like = _likeness(m, call, entry, kwargs)
     walked = modules.state(m).setdefault("walked", set())

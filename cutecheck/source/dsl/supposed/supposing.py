@@ -68,6 +68,7 @@ class Supposer(Driver):
         self.given_up: dict[str, str] = {}  # entries of which nothing came, and why
         self.hopeless = False  # nothing says what some parameter takes
         self._walked: set[Span] = set()
+        self._kernels: set[Span] = set()
 
     def runs(self, file: Path, path: str) -> Iterator[Supposer]:
         """Itself, with what a supposed call came to in its recorder, once for each."""
@@ -144,19 +145,22 @@ class Supposer(Driver):
             *(Guess((), e, n) for e, n in _OTHERS),
         ]
         ran: set[str] = set()
-        began = self.spent
-        known = self._walked | {decl.full_span for decl, _ in entry.calls}
+        began, before = self.spent, set(self._kernels)
         for number, guess in enumerate(guesses, 1):
             if number == len(guesses) and self.spent - began > _DEAR:
                 break
             if not self._found_out(entry, name if number == 1 else f"{name} {number}", guess):
                 if number == 1:
                     return
-            elif number == 1 and isinstance(entry.value, ClassInst) and self.recorder.walked <= known:
-                return  # functions came to all of it
-            elif self.supposed[0].text not in ran:
+                continue
+            known = number == 1 and self._kernels == before  # others came to all of them
+            if known and isinstance(entry.value, ClassInst):
+                return
+            if self.supposed[0].text not in ran:
                 ran.add(self.supposed[0].text)
                 yield self
+            if known:
+                return
         if self._found_out(entry, f"{name} bytes", _BYTES):
             yield self
 
@@ -236,15 +240,16 @@ class Supposer(Driver):
             return "a layout is empty", []  # no stage fits, say
         if any(text == repr(UNTOLD) for text in supposition.words):
             return "nothing says what a text may be", []
-        if not supposition.reached and supposition.known:
+        if not supposition.kernels and supposition.known:
             self.hopeless = True
             return "what it launches is launched by others", []
-        if not supposition.reached:
+        if not supposition.kernels:
             return (self.cut[0].reason if self.cut else "no kernel is reached"), []
         self.supposed = (
             SupposedCall(supposition.tag, supposition.text, _is_told(entry, guess), _is_public(entry, guess)),
         )
-        self._walked = self._walked | self.recorder.walked
+        self._walked |= self.recorder.walked
+        self._kernels |= supposition.kernels
         return None
 
     def _call(self, entry: Entry, supposition: Supposition) -> None:

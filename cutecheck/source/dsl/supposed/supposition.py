@@ -26,7 +26,7 @@ class Supposition:
     called: frozenset[Span]  # functions that something in the tree calls: their kernels are not supposed
     text: str = ""
     words: list[str] = field(default_factory=list)  # texts that it is given
-    reached: int = 0  # kernels that were walked
+    kernels: set[Span] = field(default_factory=set)  # those of the tree that were walked
     known: int = 0  # kernels that something in the tree launches
     refused: list[str] = field(default_factory=list)  # what the DSL refuses of it
 
