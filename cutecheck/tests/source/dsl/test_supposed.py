@@ -207,6 +207,13 @@ def test_a_class_is_made_and_called_and_what_each_call_has_is_said(tmp_path: Pat
     assert all(where in f.message for f in wrong.findings)
 
 
+def test_a_kernel_that_something_launches_is_not_supposed(tmp_path: Path) -> None:
+    driver = "import torch\nfrom scale import launch\n\ndef test_it():\n    launch(torch.empty(64, 48), 48)\n"
+    again = "\nfrom scale import launch\n\ndef again(x: Tensor):\n    launch(from_dlpack(x), 8)\n"
+    found = facts(tmp_path, scale=MANY, test_it=driver, lib=GEMM.format(step="row") + again)
+    assert {c.tag.partition(" ")[2] for c in found.supposed} == {"lib.Sum", "lib.Sum 2", "lib.Sum 3"}
+
+
 ROWS = (
     HEAD
     + """
