@@ -30,6 +30,7 @@ ARCH_IS_CERTAIN = "dsl architecture is certain"  # of a machine: not one of seve
 _SM103 = re.compile(rb"SM103Mma|[Ss]m_?103[A-Z]|sm_103")
 _SCALED = re.compile(rb"blockscaled_layout|tile_atom_to_shape_SF")  # scale factors as nothing before sm_100 has them
 _WARPGROUP = re.compile(rb"\bwarpgroup\.[A-Z]|\bimport [^\n]*\bwarpgroup\b|nvgpu\.warpgroup")  # the module
+_SM80 = re.compile(rb"^class \w*[Ss][Mm]_?8[0-9]", re.M)  # a class for it beside others for newer ones
 _ARCHS = (
     ("sm_90a", re.compile(rb"warpgroup|hopper|[Ss][Mm]_?90|BulkTensor|wgmma")),
     ("sm_100a", re.compile(rb"tcgen05|blackwell|[Ss][Mm]_?10[03]|tmem")),
@@ -49,16 +50,20 @@ def default_archs(data: bytes) -> tuple[str, ...]:
 
 
 def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
-    """Architectures that a file asks for; a driver or test that names none runs what it imports from the tree."""
-    if any(names.search(data) for _, names in _ARCHS):
+    """Architectures that a file asks for; a driver or test that names none, or that has no code of the DSL and asks
+    which one it is on (`get_device_capability()[0] == 9`), runs what it imports from the tree."""
+    named = any(names.search(data) for _, names in _ARCHS)
+    if named and b"cutlass" in data:
         return default_archs(data)
     seen: set[Path] = set()
-    found: set[str] = set()
+    found: set[str] = set(default_archs(data) if named else ())
     pending = [(file, data)]
     while pending:
         at, text = pending.pop()
         if at is not file and any(names.search(text) for _, names in _ARCHS):
             found.update(default_archs(text))
+        if at is not file and _SM80.search(text):
+            found.add("sm_80")
         names, places = imported(text, at.parent)
         located = [library.locate(name, at) for name in sorted(names) if "cutlass" not in name]
         located += [file_of(place.parent, [place.name]) for place in sorted(places)]
@@ -66,7 +71,7 @@ def archs_of(library: Library, file: Path, data: bytes) -> tuple[str, ...]:
             if inner is not None and inner not in seen and inner.resolve() in library.shown:
                 seen.add(inner)
                 pending.append((inner, read_bytes(inner)))
-    return tuple(a for a in ("sm_90a", "sm_100a", "sm_103a", "sm_120a") if a in found) or default_archs(data)
+    return tuple(a for a in ("sm_90a", "sm_100a", "sm_103a", "sm_120a", "sm_80") if a in found) or default_archs(data)
 
 
 class Runner:

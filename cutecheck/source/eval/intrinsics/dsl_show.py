@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import replace
 from typing import Any
 
@@ -11,12 +12,13 @@ from cutecheck.model.algebra import CuteError, dsl
 from cutecheck.model.atoms import CopyAtom, MMAAtom
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.dtype import DType
-from cutecheck.model.expr import Var
+from cutecheck.model.expr import Domain, Expr, Var
 from cutecheck.model.ints import Dyn, NotModelledError, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation_dsl import show_dsl
 from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.model.units import bytes_to_hold
+from cutecheck.source.eval.intrinsics import warps
 from cutecheck.source.eval.intrinsics.dsl_ops import UTCCP, OpValue
 from cutecheck.source.eval.values import EnumVal, Extern, Pointer, Scalar, ScalarType, Slice, TensorVal
 
@@ -32,6 +34,7 @@ NAMES: dict[str, tuple[str, str]] = {
     "uint64_t": ("Uint64", "i64"), "bool": ("Boolean", "i8"), "int4b_t": ("Int4", "i4"), "uint4b_t": ("Uint4", "i4"),
     "uint128_t": ("Uint128", "i128"), "Int128": ("Int128", "i128"),
 }  # fmt: skip
+_HARDWARE = ("threadIdx.", "blockIdx.", "blockDim.", "gridDim.", "cluster", warps.RANK)
 _SPACES = {"gmem": "gmem", "smem": "smem", "rmem": "rmem", "tmem": "tmem", "unknown": "generic"}
 
 
@@ -49,10 +52,31 @@ def without_quotients(v: Any) -> Any:
 
 
 def without_arithmetic(v: Any) -> Any:
-    """A layout of numbers that the program computed: the compiler's integers carry no divisor out of arithmetic."""
+    """A layout of numbers that the program computed: extents, strides and what `assume` gave carry their divisors
+    through sums and products (`ceil_div` keeps none), numbers of the program's own types (`Int32`, `blockIdx.x`) have
+    none."""
     if isinstance(v, Layout):
-        return Layout(_forget(v.shape), _forget(v.stride))
+        return Layout(_computed(v.shape), _computed(v.stride))
     return v
+
+
+def _computed(shape: Any) -> Any:
+    if isinstance(shape, tuple):
+        return tuple(_computed(s) for s in shape)
+    if not isinstance(shape, Dyn) or _carries(shape.expr):
+        return shape
+    terms = shape.expr.terms
+    if len(terms) == 1 and terms[0][1] == 1:  # by a number without a divisor: that of the others
+        typed = [a for a in terms[0][0] if isinstance(a, Var) and _is_typed(a)]
+        made = math.prod(a.domain.divisor() for a in typed)
+        if made > 1:
+            return Dyn.named("product:i64" if _is_wide(shape) else "product", Domain(step=made))
+    return _forget(shape)
+
+
+def _carries(e: Expr) -> bool:
+    """Whether all numbers of an expression are such ones."""
+    return all(isinstance(a, Var) and _is_typed(a) for m, _ in e.terms for a in m)
 
 
 def ordered(v: Any, order: Any) -> Any:
@@ -66,9 +90,12 @@ def _forget(shape: Any) -> Any:
     if isinstance(shape, tuple):
         return tuple(_forget(s) for s in shape)
     if isinstance(shape, Dyn) and not _is_variable(shape):
-        wide = any(x.name.endswith(":i64") for x in shape.expr.variables())
-        return Dyn.named("quotient:i64" if wide else "quotient")
+        return Dyn.named("quotient:i64" if _is_wide(shape) else "quotient")
     return shape
+
+
+def _is_wide(v: Dyn) -> bool:
+    return any(x.name.endswith(":i64") for x in v.expr.variables())
 
 
 def _is_variable(v: Dyn) -> bool:
@@ -76,8 +103,11 @@ def _is_variable(v: Dyn) -> bool:
     terms = v.expr.terms
     if not (len(terms) == 1 and terms[0][1] == 1 and len(terms[0][0]) == 1 and isinstance(terms[0][0][0], Var)):
         return False
-    name = terms[0][0][0].name
-    return name.startswith("assumed") or not ("#" in name or "~" in name)
+    return _is_typed(terms[0][0][0])
+
+
+def _is_typed(v: Var) -> bool:
+    return v.name.startswith("assumed") or not ("#" in v.name or "~" in v.name or v.name.startswith(_HARDWARE))
 
 
 def type_name(d: DType | None) -> str:

@@ -143,7 +143,8 @@ def _make_ptr(c: Call) -> Value:
     address = c.kwargs.get("value", c.args[1] if len(c.args) > 1 else 0)
     bits = dtype.dtype.bits
     at: Any = 0
-    if varies(address) or (isinstance(address, Dyn) and known != "gmem"):  # of each thread its own, as far as is known
+    computed = not isinstance(address, int) and c.m.recorder.in_kernel()  # each block may have another
+    if varies(address) or computed or (isinstance(address, Dyn) and known != "gmem"):  # of each thread its own
         at = some(c.m, "address", Domain(step=max(1, (align or 1) * 8 // int(bits)) if bits else 1), True)
     return Pointer(f"ptr@{c.span.line}:{c.span.column}", known, dtype, at, align)
 

@@ -242,6 +242,30 @@ def test_quotients_of_wide_extents_are_wide() -> None:
     assert show_dsl(without_quotients(made)) == "((4,256),(?{i64},?)):((?{i64 div=8},1),(?{i64 div=32},256))"
 
 
+COMPUTED = {  # as the DSL prints them
+    "n * 3": "?{div=12}:1", "n + 4": "?{div=4}:1", "n + 3": "?:1", "n * s": "?{div=32}:1", "n * m": "?{div=4}:1",
+    "m * 4": "?:1", "cute.ceil_div(n, 2)": "?:1", "n + s": "?{div=4}:1", "cute.size(a) * 2": "?{div=1024}:1",
+    "cutlass.min(n, s)": "?:1", "cute.assume(m, divby=8) * 2": "?{div=16}:1", "w * 3": "?{i64 div=24}:1",
+    "cute.arch.block_idx()[0] * 64": "?:1",
+}  # fmt: skip
+
+
+def test_numbers_of_tensors_carry_their_divisors_through_arithmetic(tmp_path: Path) -> None:
+    from cutecheck.model.notation_dsl import show_dsl
+
+    script = HEAD + "@cute.jit\ndef f(a: cute.Tensor, m: cutlass.Int32):\n"
+    script += "    n, s, w = a.shape[0], a.stride[0], a.stride[1]\n"
+    first = script.count("\n") + 1
+    script += "".join(f"    cute.make_layout({text})\n" for text in COMPUTED)
+    script += (
+        "d = cute.sym_int(divisibility=4), 64, 2\ns = cute.sym_int(divisibility=8), cute.sym_int64(divisibility=8), 1\n"
+    )
+    script += "cute.compile(f, make_fake_tensor(cutlass.Float32, d, stride=s), cutlass.Int32(5))\n"
+    found = results(driver(tmp_path, script))
+    texts = [show_dsl(found[first + i, "make_layout"][0]) for i in range(len(COMPUTED))]
+    assert dict(zip(COMPUTED, texts, strict=True)) == COMPUTED
+
+
 HELPERS = (
     HEAD
     + """

@@ -108,7 +108,13 @@ def test_a_test_runs_for_the_architectures_of_what_it_imports(tmp_path: Path) ->
     assert archs_of(library, files["test_kernel.py"], data) == ("sm_80",)
     files["kernel.py"].write_text("from cutlass.cute.nvgpu import tcgen05\n" + KERNEL)
     assert archs_of(library, files["test_kernel.py"], data) == ("sm_100a",)
-    assert archs_of(library, files["test_kernel.py"], data + b"# sm_90") == ("sm_90a",)
+    assert archs_of(library, files["test_kernel.py"], data + b"# sm_90, without code of the DSL") == (
+        "sm_90a",
+        "sm_100a",
+    )
+    assert archs_of(library, files["test_kernel.py"], data + b"# sm_90\nimport cutlass") == ("sm_90a",)
+    files["kernel.py"].write_text("from cutlass.cute.nvgpu import tcgen05\nclass ForwardSm80:\n    pass\n" + KERNEL)
+    assert archs_of(library, files["test_kernel.py"], data) == ("sm_100a", "sm_80")
 
 
 def test_each_test_runs_once_before_any_runs_again(tmp_path: Path) -> None:
