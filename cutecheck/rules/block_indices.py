@@ -15,6 +15,7 @@ from cutecheck.rules.derive.divided import divided, of_pairs
 from cutecheck.rules.derive.few_blocks import covered
 from cutecheck.rules.derive.grids import other_grid
 from cutecheck.rules.derive.holes import hole
+from cutecheck.rules.derive.matrices import FIRST, matrix_modes
 from cutecheck.rules.derive.mma_slices import RESULT
 from cutecheck.rules.derive.rounding import rounded_down
 from cutecheck.rules.derive.selected import other_element
@@ -190,15 +191,19 @@ class TileOfAnotherBlock(Replayed):
         made, mine = product_of(at.kernel, at.arch, context), walks(result)
         if made is None or mine is None:
             return
+        whole = all(matrix_modes(t) == FIRST for t in (result, made.a, made.b))
+        along = matrix_modes(result)
         for mode, (operand, what) in enumerate(((made.a, "rows of A"), (made.b, "rows of B"))):
             theirs = walks(operand)
-            have, want = alone(mine[mode]), alone(theirs[0]) if theirs is not None else None
+            rows = matrix_modes(operand)
+            have = alone(mine[along[mode]]) if len(along) > mode else None
+            want = alone(theirs[rows[0]]) if theirs is not None and rows else None
             side = "columns" if mode else "rows"
-            if want is not None and mine[mode] == {} and _as_many(result, mode, made, want[1]):
+            if whole and want is not None and mine[mode] == {} and _as_many(result, mode, made, want[1]):
                 yield self._nowhere(at, result, side, operand, want[0], what)
                 return
             partner = (made.b, made.a)[mode]
-            for place in made.places[mode] if have is None and want is None else ():
+            for place in made.places[mode] if whole and have is None and want is None else ():
                 if (by := crossed(place, partner, result, mode)) is not None:
                     yield self._crossed(at, result, side, place, what, str(by))
                     return

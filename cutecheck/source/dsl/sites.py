@@ -45,6 +45,8 @@ def api_called(
         value = without_quotients(value)
     if name == "make_layout":
         value = without_arithmetic(value)
+    if name == "make_layout_image_mask" and isinstance(value, int):  # an Int16 of the program
+        value = Dyn.named("mask")
     if name == "make_ordered_layout":
         value = ordered(value, kwargs["order"] if "order" in kwargs else args[1])
     named(m, call, args, kwargs, value, None, span)
