@@ -17,7 +17,7 @@ from cutecheck.rules.derive.always_true import unasked
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.before_start import before_start
 from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
-from cutecheck.rules.derive.guarded_stores import stored_element
+from cutecheck.rules.derive.guarded_stores import stored_element, unasked_store
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.overhang import overhang
 from cutecheck.rules.derive.rounding import stored_whole
@@ -210,6 +210,11 @@ class TilePastEnd(Replayed):
         whole = None if event is None or not event.kernel else stored_whole(event, context)
         if event is not None and whole is not None:
             yield self._stored_whole(event, *whole)
+            return
+        event = unasked_store(call, context)
+        if event is not None and event.kernel and all(map(same_in_all_blocks, inner(event.guards))):
+            lost = self._no_such_block(event, event.operands[1], context)
+            yield from () if lost is None else (lost,)
 
     def _stored_whole(self, event: Event, other: Event, limit: Expr) -> Finding:
         return self.finding(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from cutecheck.facts import Call, Event, TensorFact
+from cutecheck.model import expr as ex
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Expr
@@ -34,8 +35,7 @@ def beyond_mode(made: Event | Call, tensor: TensorFact, context: Context) -> Bey
     """The first element past the end of its mode that a thread stores; of copies, along modes of which a tile has one
     element alone (a head, a matrix of a batch), by blocks that come there."""
     blocks = blocks_of(made, context)
-    modes = modes_of(tensor) if blocks is not None else None
-    if blocks is None or modes is None:
+    if blocks is None:
         return None
     single = isinstance(made, Call)
     threads = _threads(blocks) if single else 1
@@ -43,8 +43,15 @@ def beyond_mode(made: Event | Call, tensor: TensorFact, context: Context) -> Bey
     comes = come_there(made.guards, blocks, free)
     if comes is None or threads is None:
         return None
+    if isinstance(made, Call) and (known := _extents(tensor)) is not None:
+        return _behind(made, tensor, known, blocks, threads, comes)
+    modes = modes_of(tensor)
+    if modes is None:
+        return None
     first = [loop.item for loop in made.loops] if not single else []
     for mode, (extent, at, span) in enumerate(modes):
+        if single and _by_own_passes(made, at):
+            continue
         many = number_of(as_expr(extent), blocks.numbers)
         place = by_block(at, blocks, free, first) if many is not None and span == 1 else None
         if many is None or place is None or known_value(extent) is not None:
@@ -56,6 +63,66 @@ def beyond_mode(made: Event | Call, tensor: TensorFact, context: Context) -> Bey
                 if value is not None and value >= many and comes(*given):
                     return Beyond(block, thread if single else None, mode, value, many)
     return None
+
+
+def _extents(tensor: TensorFact) -> tuple[tuple[int, ...], tuple[int, ...]] | None:
+    """Extents and strides of a whole tensor of which all are numbers, each stride behind all of the mode before."""
+    root = tensor.root_layout
+    if tensor.space != "gmem" or tensor.root_start_bits != 0 or not isinstance(root, Layout):
+        return None
+    modes = leaves(root.shape, root.stride)
+    found = [(known_value(n), known_value(d)) for n, d in modes or ()]
+    known = [(n, d) for n, d in found if n is not None and d is not None]
+    if not known or len(known) < len(found) or tensor.root_bits not in (None, tensor.dtype and tensor.dtype.bits):
+        return None
+    reach = 0
+    for n, d in sorted(known, key=lambda mode: mode[1]):
+        if d <= reach:
+            return None
+        reach += (n - 1) * d
+    return tuple(n for n, _ in known), tuple(d for _, d in known)
+
+
+def _behind(
+    made: Call, tensor: TensorFact, known: tuple[tuple[int, ...], tuple[int, ...]], blocks: Blocks, threads: int,
+    comes: Callable[..., bool],
+) -> Beyond | None:  # fmt: skip
+    """The first element that lies behind the whole tensor: its coordinate along the mode that goes on furthest."""
+    extents, strides = known
+    if not isinstance(tensor.offset, (int, Dyn)):
+        return None
+    offset = as_expr(tensor.offset)
+    for loop in made.loops:  # in the last pass, where it is known which that is
+        item = next((v for v in offset.variables() if v.name == loop.item), None)
+        lo, hi = (None, None) if item is None else item.domain.bounds()
+        if item is not None and lo is not None and hi is not None and (hi - lo) // item.domain.step + 1 == loop.trips:
+            offset = offset.substitute({item.name: ex.const(hi)})
+    place = None if _by_own_passes(made, offset) else by_block(offset, blocks, (_THREAD,))
+    end = 1 + sum((n - 1) * d for n, d in zip(extents, strides, strict=True))
+    mode = strides.index(max(strides))
+    for block in blocks.at[: max(1, _MOST // threads)] if place is not None else ():
+        for thread in range(threads):
+            value = None if place is None else _value(place, (*block, thread))
+            if value is not None and value >= end and comes(*block, thread):
+                return Beyond(block, thread, mode, value // strides[mode], extents[mode])
+    return None
+
+
+def _by_own_passes(made: Event | Call, at: Expr) -> bool:
+    """Whether passes of a loop that each thread may begin elsewhere count (`for i in range(thread, n, threads)`): the
+    condition by which it has a first pass is none of what is known. A loop from tile to tile goes on by the grid."""
+    open_ = {x.item for x in made.loops if x.trips is None}
+    own = [{v.name for v in Expr((term,)).variables()} for part in (at, *_inside(at)) for term in part.terms]
+    passes = [names for names in own if any(n in open_ or n.startswith("iteration#") for n in names)]
+    return any(_THREAD in names for names in own) and any("gridDim.x" not in names for names in passes)
+
+
+def _inside(e: Expr) -> Iterator[Expr]:
+    for monomial, _ in e.terms:
+        for atom in monomial:
+            for part in () if isinstance(atom, ex.Var) else atom.args:
+                yield part
+                yield from _inside(part)
 
 
 def _value(place: Callable[..., int], given: tuple[int, ...]) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 from cutecheck.facts import Call, Event, Guard, Loop, TensorFact, Unknown
@@ -30,6 +31,13 @@ def stored_element(call: Call, context: Context) -> Event | None:
     return None if _by_open_loops(tensor, call.loops) else _as_copy(call, tensor, context)
 
 
+def unasked_store(call: Call, context: Context) -> Event | None:
+    """So of one in loops of any end."""
+    if not isinstance(call.result, Unknown) or call.result.reason != STORED:
+        return None
+    return replace(_as_copy(call, cast("TensorFact", call.arguments[0]), context), guards=call.guards)
+
+
 def _as_copy(call: Call, tensor: TensorFact, context: Context) -> Event:
     guards = (*call.guards, Guard("", call.span)) if _by_open_loops(tensor, call.loops) else call.guards
     return Event(
@@ -49,4 +57,4 @@ def _by_open_loops(tensor: TensorFact, loops: tuple[Loop, ...]) -> bool:
     return False
 
 
-__all__ = ["guarded_store", "stored_element"]
+__all__ = ["guarded_store", "stored_element", "unasked_store"]

@@ -41,9 +41,14 @@ def blocks_of(made: Event | Call, context: Context) -> Blocks | None:
     key = made.kernel, made.arch
     if key not in memo:
         found = [x for x in context.index.launches_of.get(made.kernel, []) if x.arch in ("", made.arch)]
-        known = [x for x in found if x.origin == "launch" and x.numbers and x.grid and not x.unbound]
+        known = [x for x in found if x.origin == "launch" and x.grid and not x.unbound and (x.numbers or _is_static(x))]
         memo[key] = _blocks(known[0]) if len(known) == 1 else None
     return memo[key]
+
+
+def _is_static(launch: Launch) -> bool:
+    """Its tensors, too, are as large as the program says, where nothing of the grid is a number of the host."""
+    return all(as_expr(n).constant is not None for n in launch.grid)
 
 
 def _blocks(launch: Launch) -> Blocks | None:

@@ -15,7 +15,7 @@ _SPACES = ("gmem", "smem")
 def stored_twice(event: Event, context: Context) -> Event | None:
     """The copy of which ``event`` stores over all: under the same conditions, in the same loops, by the same threads.
 
-    In shared memory none that a barrier stands behind: others may have read it by then.
+    In tensor memory what comes from shared memory (scale factors). In shared memory none that a barrier stands behind: others may have read it by then.
     """
     if not _is_store(event):
         return None
@@ -43,11 +43,15 @@ def _is_store(event: Event) -> bool:
     atom, target = atom_of_event(event), event.operands[1]
     if is_own(event) or (atom is not None and any(word in atom.op for word in ("RED", "TMA", "BULK", "CP_ASYNC"))):
         return False
+    if target.space == "tmem":  # one thread copies it there, and multiplies with it
+        return event.operands[0].space == "smem" and bool(target.buffer)
     return event.operands[0].space in ("rmem", "smem") and target.space in _SPACES and bool(target.buffer)
 
 
 def _one_place(one: TensorFact, other: TensorFact) -> bool:
-    """The same elements, in all threads and passes."""
+    """The same elements, in all threads and passes; of columns of tensor memory the first."""
+    if one.space == other.space == "tmem":
+        return one.buffer == other.buffer and isinstance(one.offset, int) and one.offset == other.offset
     if isinstance(one.layout, Unknown) or isinstance(one.offset, Unknown) or one.dtype != other.dtype:
         return False
     same = (one.space, one.buffer, one.layout, one.offset, one.root_layout, one.root_start_bits)
