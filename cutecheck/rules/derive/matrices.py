@@ -26,4 +26,4 @@ def matrix_modes(tensor: TensorFact) -> tuple[int, ...]:
 
 
 def _first(stride: object) -> object:
-    return flatten(stride)[0] if isinstance(stride, tuple) and stride else stride  # type: ignore[arg-type]
+    return flatten(stride)[0] if isinstance(stride, tuple) and stride else stride

@@ -15,7 +15,8 @@ _SPACES = ("gmem", "smem")
 def stored_twice(event: Event, context: Context) -> Event | None:
     """The copy of which ``event`` stores over all: under the same conditions, in the same loops, by the same threads.
 
-    In tensor memory what comes from shared memory (scale factors). In shared memory none that a barrier stands behind: others may have read it by then.
+    In tensor memory what comes from shared memory (scale factors). In shared memory none that a barrier stands behind:
+    others may have read it by then.
     """
     if not _is_store(event):
         return None
