@@ -35,14 +35,14 @@ class TilePastEnd(Replayed):
         threads): no copy without predicates takes a tile that the matrix does not have, the one behind the last or
         before the first, where the same numbers decide how many tiles there are and how many passes; nor one before the
         start of what the kernel is given, by a loop that goes down and has taken the second tile and the first. The
-        only launch, of a grid that is known, has no block whose tile starts behind the end of its mode. What one copy
-        takes under a predicate that compares coordinates with limits, no other takes without, nor other tiles of the
-        same rows, nor the same tile of a matrix with the same extents, or tiled in the same way with extents of its
-        own. Of a matrix that is moved back by what its extent lacks to whole tiles, so that the short one is the first,
-        no copy takes what lies before the start. Of a mode that block indices walk, and of which one copy takes what
-        lies before its end, no other copy of the kernel, or store of elements, stores whole tiles; nor the first tile
-        of a mode that another copies the first tile of so. No copy without predicates takes all of a tile that is
-        larger than the tensor. Predicates that are all ``true`` are none; and where there are such, no
+        only launch, of a grid that is known, has no block whose tile, or element, starts behind the end of its mode.
+        What one copy takes under a predicate that compares coordinates with limits, no other takes without, nor other
+        tiles of the same rows, nor the same tile of a matrix with the same extents, or tiled in the same way with
+        extents of its own. Of a matrix that is moved back by what its extent lacks to whole tiles, so that the short
+        one is the first, no copy takes what lies before the start. Of a mode that block indices walk, and of which one
+        copy takes what lies before its end, no other copy of the kernel, or store of elements, stores whole tiles; nor
+        the first tile of a mode that another copies the first tile of so. No copy without predicates takes all of a
+        tile that is larger than the tensor. Predicates that are all ``true`` are none; and where there are such, no
         other tensor's copy asks for coordinates that the same block index walks in tiles of the same size, nor for
         those of a mode with one tile of the same size.
 

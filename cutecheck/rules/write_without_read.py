@@ -32,9 +32,10 @@ class WriteWithoutRead(Rule):
         nothing: something in them may store to global memory, where they make tensors of what may be written. Of
         accumulators that copies alone read, these read all that products are summed up in, or as much as there is room
         for where they are stored; and no loop that goes through tiles sets them anew in each pass, and reads them only
-        behind its end. A loop that stores other
-        elements of a product in each pass does not store them to one place of global memory, over each other. Nor are
-        two tensors copied to the same elements, one after the other, with nothing that reads them in between.
+        behind its end. A loop that stores other elements of a product in each pass does not store them to one place of
+        global memory, over each other. Nor are two tensors copied to the same elements, one after the other, with
+        nothing that reads them in between; nor scale factors to columns of tensor memory where others have been copied
+        to, before a product has taken those.
 
     Why
         A store or a product that was forgotten, or that takes another tensor, reads nothing wrong: the kernel compiles,
