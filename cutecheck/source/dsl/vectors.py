@@ -136,9 +136,9 @@ def _where(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
     given = [*args, *kwargs.values()]
     kinds = [k for k in map(type_of, given) if k is not None]
     if not kinds or type_of(given[0]) is None or any(k.shape != kinds[0].shape for k in kinds):
-        return Extern("cute.where(...)", span)
+        return reductions.passed(m, Extern("cute.where(...)", span), given, span)
     made = kinds[-1].dtype if len({k.dtype for k in kinds[1:]}) == 1 else None
-    return Extern("vector", span, replace(kinds[0], dtype=made))
+    return reductions.passed(m, Extern("vector", span, replace(kinds[0], dtype=made)), given, span)
 
 
 @builtin("cute.full")

@@ -69,6 +69,10 @@ CASES: dict[str, tuple[list[tuple[str, str]], list[str]]] = {
     "right": ([], []),
     "more_lanes": ([(OF_COPY, "threads_in_group=32"), (OF_MMA, "fmax(p, q), 32)")], []),  # the most of all rows
     "half_of_a_row": ([(OF_COPY, "threads_in_group=8")], ["16 lanes of a warp have elements of the row of `r`"]),
+    "of_absolute_values": (
+        [("(v * v).reduce", "cute.where(v < 0.0, -v, v).reduce"), (OF_COPY, "threads_in_group=8")],
+        ["16 lanes of a warp have elements of the row of `r`"],
+    ),
     "of_blocks": ([("(8, 128), (bidx, 0)", "(8, 64), (bidx, 0)"), (OF_COPY, "threads_in_group=8")], []),
     "then_downwards": (
         [(OF_COPY, "threads_in_group=8)\n    total = total + cute.arch.shuffle_sync_down(total, offset=8")],
