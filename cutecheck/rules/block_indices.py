@@ -77,12 +77,12 @@ class TileOfAnotherBlock(Replayed):
         batch) none alone is taken at other elements than the rest. Where an index only says which numbers are
         read from memory, and these what is loaded, tiles are not stored to the same place for all of it.
 
-        Where the host has numbers for the extents (tensors of torch in a test or program of the DSL), or all of them
-        and the grid are the program's, all blocks of the launch are gone through, those of a persistent kernel as if
-        each had one tile: no two of them store to one place what they load from different ones, unless a load tells the
-        blocks apart just as the store does (each computes the same for itself then); no head or matrix of a batch is
-        taken, and no single element stored, that its mode does not have; and of no mode of several is the first element
-        taken by all, where blocks take each of as many in another tensor.
+        Where the host has numbers for the extents (tensors of torch in a test or program of the DSL), or, of single
+        elements, where all of them and the grid are the program's, all blocks of the launch are gone through, those of
+        a persistent kernel as if each had one tile: no two of them store to one place what they load from different
+        ones, unless a load tells the blocks apart just as the store does (each computes the same for itself then); no
+        head or matrix of a batch is taken, and no single element stored, that its mode does not have; and of no mode of
+        several is the first element taken by all, where blocks take each of as many in another tensor.
 
     Why
         Nothing connects the tile that is stored with those that are loaded but the coordinates that the kernel gives

@@ -37,11 +37,13 @@ class Blocks:
 
 def blocks_of(made: Event | Call, context: Context) -> Blocks | None:
     """The blocks of the kernel's launch; None where it has several, or too many blocks, or its host names no number."""
-    memo = cast("dict[tuple[str, str], Blocks | None]", context.memo.setdefault("blocks of launches", {}))
-    key = made.kernel, made.arch
+    memo = cast("dict[tuple[str, str, bool], Blocks | None]", context.memo.setdefault("blocks of launches", {}))
+    single = isinstance(made, Call)  # tiles of constants are those of examples, too, which keep one of all
+    key = made.kernel, made.arch, single
     if key not in memo:
         found = [x for x in context.index.launches_of.get(made.kernel, []) if x.arch in ("", made.arch)]
-        known = [x for x in found if x.origin == "launch" and x.grid and not x.unbound and (x.numbers or _is_static(x))]
+        known = [x for x in found if x.origin == "launch" and x.grid and not x.unbound]
+        known = [x for x in known if x.numbers or (single and _is_static(x))]
         memo[key] = _blocks(known[0]) if len(known) == 1 else None
     return memo[key]
 
