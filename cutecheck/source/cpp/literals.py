@@ -28,7 +28,7 @@ def number(text: str, span: Span) -> ir.Expr:
             lit = ir.Lit(value, "int", span)
             return ir.Construct(ir.Name("Int", (lit,), span), (), span)
         if suffix and suffix.strip("ulz"):
-            return _user(text, match.group(2), ir.Lit(value, "unsigned long long", span))
+            return _user(text, match.group(2), ir.Lit(value, "unsigned long long", span, match.group(1)))
         return ir.Lit(value, _int_type(value, suffix, hexadecimal), span)
     match = _FLOAT.match(text)
     if match is None:
@@ -39,7 +39,7 @@ def number(text: str, span: Span) -> ir.Expr:
     except (ValueError, OverflowError):
         return ir.Opaque(f"number {text} not understood", span)
     if suffix.strip("f"):
-        return _user(text, match.group(2), ir.Lit(real, "double", span))
+        return _user(text, match.group(2), ir.Lit(real, "double", span, match.group(1)))
     return ir.Lit(real, "float" if suffix == "f" else "double", span)
 
 

@@ -122,7 +122,7 @@ def elements(m: Machine, type_: Value, value: Value, span: Span) -> Value:
     if not isinstance(type_, ArrayType) or not isinstance(value, tuple):
         return value
     if type_.name:
-        held = std_arrays.made(m, type_, [value], span) if not isinstance(value, Held) else value
+        held = std_arrays.made(m, type_, list(value), span) if not isinstance(value, Held) else value
         return value if held is None else held
     if isinstance(value, tuple) and value and not isinstance(value, Elements) and isinstance(type_.extent, int):
         from cutecheck.source.eval.elision import regrouped

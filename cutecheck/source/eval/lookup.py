@@ -250,20 +250,56 @@ def namespace_of(m: Machine, node: ir.Expr, scope: Scope) -> Namespace | None:
         parts.insert(0, at.ident)
     start: Scope | None = scope
     while start is not None:
-        found = _descend(start, parts)
+        found = _descend(m, start, parts)
         if found is not None:
-            return Namespace(found, "::".join(parts))
+            return found
         start = start.parent
     return Namespace(None, "::".join(parts)) if parts and parts[0] in LIBRARIES else None
 
 
-def _descend(scope: Scope, parts: list[str]) -> Scope | None:
-    at: Scope | None = scope
-    for part in parts:
-        at = at.children.get(part) if at is not None else None
-        if at is None:
+def _descend(m: Machine, scope: Scope, parts: list[str]) -> Namespace | None:
+    """The namespace of this path below a scope; on the way also by aliases and what using directives bring."""
+    at = Namespace(scope, "")
+    for i, part in enumerate(parts):
+        inner = at.scope.children.get(part) if at.scope is not None else None
+        if inner is not None:
+            at = Namespace(inner, "::".join(parts[: i + 1]))
+            continue
+        brought = None if at.scope is None else _brought(m, at.scope, part)
+        if brought is None:
             return None
+        at = brought
     return at
+
+
+def _brought(m: Machine, scope: Scope, part: str) -> Namespace | None:
+    """A namespace that a scope has by an alias or a using directive (also an inline one's), but for that in question."""
+    asked, key = f"namespace {part}", ("brought", part, len(scope.usings))
+    if not scope.usings or asked in scope.importing:
+        return None
+    if key in scope.memo:
+        known: Namespace | None = scope.memo[key]
+        return known
+    outermost = not scope.importing  # what is asked meanwhile goes without what is being asked
+    scope.importing.add(asked)
+    try:
+        found = next(_all_brought(m, scope, part), None)
+    finally:
+        scope.importing.discard(asked)
+    if outermost:
+        scope.memo[key] = found
+    return found
+
+
+def _all_brought(m: Machine, scope: Scope, part: str) -> Iterator[Namespace]:
+    for kind, target in scope.usings_for(part):
+        used = namespace_of(m, target, scope) if kind in ("namespace", "alias") else None
+        if used is not None and kind == "alias":
+            yield used
+        elif used is not None and used.scope is not None and used.scope is not scope:
+            inside = _descend(m, used.scope, [part])
+            if inside is not None:
+                yield inside
 
 
 def in_path(m: Machine, ns: Namespace, name: str, span: Span) -> Value:

@@ -12,7 +12,7 @@ from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tensor_arrays import is_view
 from cutecheck.source.eval.tuples import Designated, Elements, Held
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import ArrayType, Object, ScalarType, TensorVal, Value
+from cutecheck.source.eval.values import ArrayType, Object, ScalarType, TensorVal, Value, ValueType
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -28,8 +28,13 @@ def followed(type_: Value) -> bool:
         return False
     inner = type_.inner
     numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
-    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner)
+    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner) or _is_tuple(inner)
     return 0 < type_.extent <= _LONGEST and (kept or followed(inner))
+
+
+def _is_tuple(type_: Value) -> bool:
+    """``std::pair`` and tuples of numbers."""
+    return isinstance(type_, ValueType) and isinstance(type_.value, tuple) and bool(type_.value)
 
 
 def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
@@ -41,7 +46,8 @@ def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
 
 
 def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> Value | None:
-    """What a braced list initialises; None where it is not followed."""
+    """What the values in a pair of braces initialise; None where it is not followed."""
+    from cutecheck.source.eval.elision import regrouped
     from cutecheck.source.eval.initialisation import convert
 
     if not m.dialect.by_value or not followed(type_) or not isinstance(type_.extent, int):
@@ -53,11 +59,15 @@ def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> V
             given = list(given[0])  # of the array that is inside
     if len(given) == 1 and isinstance(given[0], Held) and not followed(type_.inner):
         return given[0] if len(given[0]) == type_.extent else None
+    given = regrouped(m, [type_.inner] * type_.extent, given)
     if len(given) > type_.extent:
         return None
     plain = isinstance(type_.inner, (ScalarType, EnumRef))
     whole = (TensorVal,) if is_view(type_.inner) else (tuple, Object)
-    if any(isinstance(v, (Unknown, Elements)) or (not plain and not isinstance(v, whole)) for v in given):
+    nested = followed(type_.inner)
+    if any(isinstance(v, Unknown) or (not plain and not isinstance(v, whole)) for v in given):
+        return None
+    if any(isinstance(v, Elements) and not (nested and isinstance(v, Held)) for v in given):
         return None
     more = [()] * (type_.extent - len(given))
     return Held(convert(m, type_.inner, v, span) for v in (*given, *more))

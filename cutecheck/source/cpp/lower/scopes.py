@@ -58,21 +58,23 @@ class ScopeLowering(ClassLowering):
         if body is None:
             raise self.bad(node)
         names: list[Node] = []
+        inline: set[int] = set()  # which of them say `inline`: their names are those of what is around them
         if name_node is not None:
-            todo = [name_node]
+            todo = [child for child in node.children if child.type == "inline"] + [name_node]
             while todo:
-                part = todo.pop()
+                part = todo.pop(0)
                 if part.type == "nested_namespace_specifier":
-                    todo.extend(reversed(part.named_children))
-                else:
+                    todo[:0] = part.children
+                elif part.type == "inline":
+                    inline.add(len(names))
+                elif part.is_named:
                     names.append(part)
-        members = tuple(self.declarations(body.children[1:], "namespace"))
+        made = self.declarations(body.children[1:], "namespace")
         span = self.place(names[-1] if names else node.children[0])
-        for part in reversed(names[1:]):
-            members = (ir.Namespace(self.of(part), members, span),)
-        made: list[ir.Decl] = [ir.Namespace(self.of(names[0]) if names else "", members, span)]
-        if names and any(child.type == "inline" for child in node.children):  # its names are those of what is around it
-            made.append(ir.Using("namespace", ir.Name(self.of(names[0]), None, span), "", span))
+        for at, part in reversed([*enumerate(names or [None])]):
+            made = [ir.Namespace(self.of(part) if part is not None else "", tuple(made), span)]
+            if part is not None and at in inline:
+                made.append(ir.Using("namespace", ir.Name(self.of(part), None, span), "", span))
         return made
 
     def linkage(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:

@@ -37,6 +37,19 @@ class Specs:
     end: int = -1
 
 
+def _gives_array(declarator: Node) -> bool:
+    """``(x)[0]`` behind a type: that of a function that gives an array, which there is none of."""
+    inner: Node | None = declarator
+    while inner is not None and inner.type == "abstract_array_declarator":
+        inner = inner.child_by_field_name("declarator")
+    return (
+        inner is not None
+        and inner is not declarator
+        and inner.type == "abstract_function_declarator"
+        and inner.child_by_field_name("declarator") is None
+    )
+
+
 class TypeLowering(NameLowering):
     """Types. Types and values are one kind of expression in the IR."""
 
@@ -81,6 +94,8 @@ class TypeLowering(NameLowering):
             and (is_plain_name(specs.type) or self.text.startswith("sizeof", declarator.start_byte + 1))
         ):
             return self.as_expression(node)  # f(x) is a call, not the type of a function
+        if is_plain_name(specs.type) and _gives_array(declarator):
+            return self.as_expression(node)  # f(x)[0]: no function gives an array
         return self.abstract(declarator, specs.type, specs.begin)
 
     def specifiers(self, node: Node) -> Specs:

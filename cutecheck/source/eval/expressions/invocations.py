@@ -20,6 +20,7 @@ from cutecheck.source.eval import (
     intrinsics,
     ir,
     leaks,
+    literal_operators,
     losses,
     matrix_descriptors,
     named_bases,
@@ -78,6 +79,8 @@ def _call(m: Machine, node: ir.Call, env: Env) -> Value:
     fn = m.eval(node.fn, env)
     before = m.chosen  # of `f().g()` what `f` is
     called = node.fn
+    if isinstance(fn, FuncSet) and literal_operators.takes_characters(node, fn):
+        return calls.apply(m, literal_operators.of_characters(node, fn), [], {}, node.span)
     if isinstance(fn, Object) and m.dialect.by_value and node.launch is None:
         method = member(m, fn.cls, "operator()", fn, node.span)
         if isinstance(method, FuncSet):

@@ -14,11 +14,15 @@ if TYPE_CHECKING:
 
 @record(frozen=True, slots=True)
 class Lit:
-    """A literal. ``ctype`` is the C++ type name (``int``, ``unsigned``, ``bool``, ``float`` ...) or ``py``."""
+    """A literal. ``ctype`` is the C++ type name (``int``, ``unsigned``, ``bool``, ``float`` ...) or ``py``.
+
+    ``text`` is what a literal operator's template gets of a number, character by character.
+    """
 
     value: int | float | bool | str | None
     ctype: str
     span: Span
+    text: str = ""
 
 
 @record(frozen=True, slots=True)
