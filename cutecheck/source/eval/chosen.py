@@ -29,6 +29,13 @@ class OneOf(Unknown):
         return Unknown, (self.reason, self.span, self.rejected)
 
 
+class FunctionType(Unknown):
+    """The type of a function, or of a pointer to one: what it takes is not kept."""
+
+    def __reduce__(self) -> tuple[type[Unknown], tuple[Any, ...]]:
+        return Unknown, (self.reason, self.span, self.rejected)
+
+
 def one_of(values: Iterable[Value], why: str, span: Span) -> OneOf | None:
     """The choice between functions, and null pointers, which are not called; None where any may be something else."""
     found: dict[Any, FuncSet] = {}

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.integers import INTEGERS
+from cutecheck.source.eval.chosen import FunctionType
 from cutecheck.source.eval.enums import EnumRef
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.tensor_arrays import is_view
 from cutecheck.source.eval.tuples import Designated, Elements, Held
 from cutecheck.source.eval.types import type_of
-from cutecheck.source.eval.values import ArrayType, Object, ScalarType, TensorVal, Value, ValueType
+from cutecheck.source.eval.values import (
+    ArrayType,
+    Closure,
+    ExternType,
+    FuncSet,
+    Object,
+    ScalarType,
+    TensorVal,
+    Value,
+    ValueType,
+)
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
@@ -28,13 +39,20 @@ def followed(type_: Value) -> bool:
         return False
     inner = type_.inner
     numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
-    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner) or _is_tuple(inner)
+    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner) or _is_tuple(inner) or _is_function(inner)
     return 0 < type_.extent <= _LONGEST and (kept or followed(inner))
 
 
 def _is_tuple(type_: Value) -> bool:
     """``std::pair`` and tuples of numbers."""
     return isinstance(type_, ValueType) and isinstance(type_.value, tuple) and bool(type_.value)
+
+
+def _is_function(type_: Value) -> bool:
+    """A pointer to a function, or ``std::function``."""
+    if isinstance(type_, ExternType):
+        return type_.name == "std::function"
+    return isinstance(type_, FunctionType) or (isinstance(type_, ValueType) and isinstance(type_.value, FuncSet))
 
 
 def deduced(m: Machine, values: Sequence[Value], span: Span) -> Value:
@@ -54,8 +72,8 @@ def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> V
         return None
     given = list(values)
     if len(given) == 1 and isinstance(given[0], tuple) and not isinstance(given[0], (Elements, Designated)):
-        numbers = isinstance(type_.inner, ScalarType)
-        if numbers or not given[0] or all(isinstance(v, (tuple, Object, TensorVal)) for v in given[0]):
+        single = isinstance(type_.inner, ScalarType) or _is_function(type_.inner)  # which no braces initialise
+        if single or not given[0] or all(isinstance(v, (tuple, Object, TensorVal)) for v in given[0]):
             given = list(given[0])  # of the array that is inside
     if len(given) == 1 and isinstance(given[0], Held) and not followed(type_.inner):
         return given[0] if len(given[0]) == type_.extent else None
@@ -63,7 +81,11 @@ def made(m: Machine, type_: ArrayType, values: Sequence[Value], span: Span) -> V
     if len(given) > type_.extent:
         return None
     plain = isinstance(type_.inner, (ScalarType, EnumRef))
-    whole = (TensorVal,) if is_view(type_.inner) else (tuple, Object)
+    whole: tuple[type, ...] = (TensorVal,) if is_view(type_.inner) else (tuple, Object)
+    if _is_function(type_.inner):
+        if len(given) < type_.extent:
+            return None  # some are null
+        whole = (FuncSet, Closure)
     nested = followed(type_.inner)
     if any(isinstance(v, Unknown) or (not plain and not isinstance(v, whole)) for v in given):
         return None

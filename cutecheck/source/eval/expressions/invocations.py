@@ -299,9 +299,16 @@ def _index(m: Machine, node: ir.Index, env: Env) -> Value:
 
 def _of_table(m: Machine, node: ir.Index, value: Value, env: Env) -> Value:
     """An element of a table of functions, which of them is not known."""
-    if not isinstance(value, Unknown) or isinstance(value, OneOf) or not repeatable.quiet(node.base):
+    if not isinstance(value, Unknown) or isinstance(value, OneOf) or not _is_settled(node.base):
         return value
     return one_of(_of_rows(m, node, env), value.reason, node.span) or value
+
+
+def _is_settled(node: ir.Expr) -> bool:
+    """A table, or a row of one, that may be evaluated again."""
+    if isinstance(node, ir.Index):
+        return _is_settled(node.base) and all(map(repeatable.changes_nothing, node.args))
+    return repeatable.quiet(node)
 
 
 def _of_rows(m: Machine, node: ir.Index, env: Env) -> list[Value]:

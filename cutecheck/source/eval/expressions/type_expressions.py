@@ -19,6 +19,7 @@ from cutecheck.source.eval import (
     shared_addresses,
     templates,
 )
+from cutecheck.source.eval.chosen import FunctionType
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
 from cutecheck.source.eval.scope import ClassInst, Env
@@ -213,7 +214,7 @@ def _typemod(m: Machine, node: ir.TypeMod, env: Env) -> Value:
         given = m.eval(node.extra, env) if node.extra is not None else None
         if isinstance(given, (int, Scalar, EnumVal, Object)) and isinstance(inner, (ScalarType, enums.EnumRef)):
             return _made(m, inner, given, node.span)  # `int(I)` of a value is no type
-        return Unknown("function type", node.span)
+        return FunctionType("function type", node.span)
     return inner
 
 

@@ -10,6 +10,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model import atoms
 from cutecheck.model.dtype import dtype
 from cutecheck.source.eval import matrix_descriptors
+from cutecheck.source.eval.chosen import FunctionType
 from cutecheck.source.eval.intrinsics import cuda, launch, selectors
 from cutecheck.source.eval.intrinsics.refusals import guarded
 from cutecheck.source.eval.intrinsics.registry import (
@@ -141,7 +142,7 @@ def apply_type(m: Machine, name: str, targs: tuple[Value, ...], span: Span) -> V
         targs = tuple(map(plain, targs))
     if name not in ("conditional", "conditional_t", "is_void", "is_void_v", "enable_if", "enable_if_t", "declval"):
         for t in targs:
-            if isinstance(t, Unknown):
+            if isinstance(t, Unknown) and not (name == "array" and isinstance(t, FunctionType)):
                 return t
     value = guarded(m, name, span, lambda: maker(m, targs, span))
     if name in ("TiledMMA", "TiledCopy", "MMA_Atom", "Copy_Atom") or selectors.is_layout_atom(name):
