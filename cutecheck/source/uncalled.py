@@ -15,7 +15,7 @@ from itertools import takewhile
 from cutecheck.facts import Span
 from cutecheck.source.eval import callbacks, classes, ir
 from cutecheck.source.eval.calls import run_function
-from cutecheck.source.eval.handed import Callers, of_function, taken
+from cutecheck.source.eval.handed import Callers, asked, of_function, taken
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
@@ -150,7 +150,7 @@ class Uncalled:
 
     def _walk(self, entry: Entry, fn: ir.Function, env: Env, names: Env) -> None:
         given = takewhile(lambda p: not p.pack and p.default is None, fn.params)
-        args = [symbolic_parameter(self.m, p, names) for p in given]
+        args = asked(self.m, [symbolic_parameter(self.m, p, names) for p in given], fn.span)
         run_function(self.m, entry, fn, env, args, {}, fn.span)
 
 

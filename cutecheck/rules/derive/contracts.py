@@ -102,12 +102,15 @@ def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:
     Of a symbol of the DSL, what its declaration says (``sym_int(divisibility=4)``).
     """
     needed = contract_of(outcome)
+    objects = outcome.obligation.objects if needed else None
+    # a number of the same name that the source says nothing of, what was there before it changed, is another one
+    own = {v.name for v in open_variables(objects.offset, objects.rest.stride)} if isinstance(objects, Alignment) else None
     for h in hypotheses:
         if needed and h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
-            names = {re.sub(r"#+\d+", "", v.name) for v in h.condition.rhs.variables()}
+            said = {v.name for v in h.condition.rhs.variables()}
+            names = {re.sub(r"#+\d+", "", name) for name in (said if own is None else said & own)}
             if any(_named(n, needed) for n in names):
                 return re.sub(r"#+\d+", "", str(h.condition))
-    objects = outcome.obligation.objects if needed else None
     if isinstance(objects, Alignment):
         for v in open_variables(objects.offset, objects.rest.stride):
             if _DECLARED.match(v.name) and v.domain.step > 1 and _named(v.name, needed):

@@ -89,7 +89,10 @@ def may_write(
         return  # a part of a tensor that is not known
     cells = places.of_arguments(m, args)
     plain = len(args) == len(given_as)
+    by_value = _by_value(m, fn, len(args)) if isinstance(called, _held(fn)) else frozenset()
     for i, value in enumerate(args):
+        if i in by_value:
+            continue
         given = given_as[i].value if plain else None
         where = cells[i] if i < len(cells) else None
         if isinstance(value, (FuncSet, TemplateRef)) or (given is not None and not writable(m, given, env)):
@@ -109,6 +112,22 @@ def may_write(
         elif isinstance(given, ir.Index) or getattr(getattr(given, "fn", None), "ident", "") == "get":
             assert given is not None
             losses.lost(m, given, env)
+
+
+def _held(fn: Value) -> tuple[type[ir.Expr], ...]:
+    """How a function is named that something holds; the method of a library's object is none."""
+    return (ir.Index, ir.Call) if isinstance(fn, Extern) else (ir.Attr, ir.Index, ir.Call, ir.Name)
+
+
+def _by_value(m: Machine, fn: Value, count: int) -> frozenset[int]:
+    """The arguments that a function of a table gets by value: all do whose addresses were taken and that get as many."""
+    if not isinstance(fn, (Unknown, Extern)) or not m.recorder.on_host():
+        return frozenset()
+    decls = [entry.decl for value, _, _ in m.history.named.values() for entry in value.entries]
+    met = [d.params for d in decls if isinstance(d, ir.Function) and len(d.params) == count]
+    if not met or any(p.pack or p.type is None for params in met for p in params):
+        return frozenset()
+    return frozenset(i for i in range(count) if not any(qualifiers.refers(params[i].type) for params in met))
 
 
 def _is_array(given: ir.Expr | None, value: Value, env: Env) -> bool:

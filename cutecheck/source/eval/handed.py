@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Entry, Env
 
 _LARGEST = 4096  # of divisors that calls have in common
+_MOST = 64  # calls of functions that are not known
 
 
 @record(frozen=True, slots=True)
@@ -56,6 +57,16 @@ class Handed:
     told: tuple[
         tuple[str, int, State], ...
     ] = ()  # of leaves those that an argument of a library's class tells, by what
+
+
+@record(frozen=True, slots=True)
+class Indirect:
+    """A call through a pointer to a function, or an object, that is not known: of how many arguments, and what holds
+    of these."""
+
+    count: int
+    leaves: tuple[tuple[str, object], ...]
+    conditions: tuple[Hypothesis, ...]
 
 
 @record(frozen=True, slots=True)
@@ -85,17 +96,58 @@ def hand(
     asked = [(i, at, n) for i, numbers in sorted(told.items()) for at, n in sorted(numbers.items(), key=str)]
     more = tuple((f"@{i} tells {at}", i, at) for i, at, _ in asked)
     found += [(path, Scalar(n, "long")) for (path, _, _), (_, _, n) in zip(more, asked, strict=True)]
+    found += _told(args)
+    conditions = _conditions(m, found)
+    known = stated(m, [*args, *(Scalar(n, "long") for _, _, n in asked)]).lines()
+    m.recorder.handed.append(Handed(function, known.union(p for p, _, _ in more), tuple(found), conditions, more))
+    return True
+
+
+def met(m: Machine, args: Sequence[Value]) -> None:
+    """Note a call on the host of a function that is not known which."""
+    known, recorder = m.history.indirect, m.recorder
+    if args and len(known) < _MOST and recorder.on_host() and not recorder.rehearsal:
+        found = _told(args)
+        known.append(Indirect(len(args), tuple(found), _conditions(m, found)))
+
+
+def _told(args: Sequence[Value]) -> list[tuple[str, object]]:
+    found: list[tuple[str, object]] = []
     for path, value in leaves(args):
         plain = _plain(value)
         if plain is not None:
             found.append((path, plain))
         elif isinstance(value, Pointer) and isinstance(value.offset, (int, Dyn)) and value.swizzle is None:
             found.append((path, Place(value.offset, value.align, spell(value.type))))
+    return found
+
+
+def _conditions(m: Machine, found: Sequence[tuple[str, object]]) -> tuple[Hypothesis, ...]:
     expressions = [e for _, v in found if (e := _expression(v)) is not None]
-    conditions = tuple(about(m.recorder.hypotheses, expressions))
-    known = stated(m, [*args, *(Scalar(n, "long") for _, _, n in asked)]).lines()
-    m.recorder.handed.append(Handed(function, known.union(p for p, _, _ in more), tuple(found), conditions, more))
-    return True
+    return tuple(about(m.recorder.hypotheses, expressions))
+
+
+def asked(m: Machine, args: Sequence[Value], span: Span) -> list[Value]:
+    """The arguments of a function whose address is taken, where calls that are not known which function they are of
+    may be of it: of numbers what divides them in all of these.
+
+    A host that asks whether sizes are multiples, and then calls through a table, asks that for every function in it.
+    """
+    calls = [call for call in m.history.indirect if call.count == len(args) and _fits(dict(call.leaves), args)]
+    if not calls:
+        return [*args]
+    known, conditions = _common(m, calls, constants=False)
+    m.recorder.hypotheses += conditions
+    return [_argument(m, v, f"@{i}", known, span) for i, v in enumerate(args)]
+
+
+def _fits(leaf: Mapping[str, object], args: Sequence[Value]) -> bool:
+    """Whether numbers stand where the function takes some, and pointers where it takes these."""
+    kinds = ((leaf.get(f"@{i}"), v) for i, v in enumerate(args))
+    return not any(
+        isinstance(given, (Scalar, Place)) and isinstance(given, Scalar) is not isinstance(v, Scalar)
+        for given, v in kinds
+    )
 
 
 def _plain(value: Value) -> Scalar | None:
@@ -204,7 +256,9 @@ def _stem(name: str) -> str:
     return name.partition("#")[0].partition(PER_THREAD)[0]
 
 
-def _common(m: Machine, calls: Sequence[Handed]) -> tuple[dict[str, object], list[Hypothesis]]:
+def _common(
+    m: Machine, calls: Sequence[Handed] | Sequence[Indirect], constants: bool = True
+) -> tuple[dict[str, object], list[Hypothesis]]:
     """What all of several calls know: constants that are equal, and what divides numbers."""
     known: dict[str, object] = {}
     conditions: list[Hypothesis] = []
@@ -213,7 +267,7 @@ def _common(m: Machine, calls: Sequence[Handed]) -> tuple[dict[str, object], lis
         values = [of.get(path) for of in every]
         if not isinstance(first, Scalar) or not all(isinstance(v, Scalar) and v.ctype == first.ctype for v in values):
             continue
-        if all(v == first for v in values) and isinstance(first.value, int):
+        if constants and all(v == first for v in values) and isinstance(first.value, int):
             known[path] = first
             continue
         told = [_divisor(e, call) for v, call in zip(values, calls, strict=True) if (e := number(v)) is not None]
@@ -227,7 +281,7 @@ def _common(m: Machine, calls: Sequence[Handed]) -> tuple[dict[str, object], lis
     return known, conditions
 
 
-def _divisor(e: Expr, call: Handed) -> tuple[int, Hypothesis | None]:
+def _divisor(e: Expr, call: Handed | Indirect) -> tuple[int, Hypothesis | None]:
     """What divides a number where a call is made, and a condition that says so."""
     if e.constant is not None:
         return math.gcd(e.constant, _LARGEST), None
@@ -240,4 +294,4 @@ def _divisor(e: Expr, call: Handed) -> tuple[int, Hypothesis | None]:
     return ex.divisor(e.substitute(stands)), next((told[n][1] for n in stands), None)
 
 
-__all__ = ["Callers", "Handed", "hand", "of_function", "taken"]
+__all__ = ["Callers", "Handed", "Indirect", "asked", "hand", "met", "of_function", "taken"]

@@ -31,6 +31,7 @@ from cutecheck.source.eval.values import BudgetExceeded, Cell, FuncSet, Object, 
 if TYPE_CHECKING:
     from cutecheck.source.eval.callbacks import Made
     from cutecheck.source.eval.contexts import Known
+    from cutecheck.source.eval.handed import Indirect
     from cutecheck.source.eval.ranking import Given
     from cutecheck.source.eval.record.ways import Told
     from cutecheck.source.eval.statements.exits import Attempts, Exits
@@ -136,6 +137,7 @@ class History:
         self.launched: set[int] = set()  # classes of `cutlass::device_kernel` that were launched, by ``id``
         # functions whose addresses were taken on the host, and in which function
         self.named: dict[Any, tuple[FuncSet, Span, Span | None]] = {}
+        self.indirect: list[Indirect] = []  # calls on the host of functions that are not known
         # what was known of the arguments of launches that were walked, by kernel and threads
         self.given: dict[tuple[str, str], list[Known]] = {}
         # threads and shapes of the blocks of kernels that are not known, by the function that launches

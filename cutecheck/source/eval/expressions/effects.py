@@ -5,6 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.eval import (
     foreign,
+    handed,
     ir,
     leaks,
     losses,
@@ -86,6 +87,9 @@ def may_write(
                 leaks.leak_root(m, a.value, env)
     if isinstance(fn, Unknown) and _is_variable(m, node.fn, env):
         leaks.called(m)
+        handed.met(m, args)
+    elif isinstance(fn, Extern) and isinstance(node.fn, (ir.Index, ir.Call)):  # what a container holds
+        handed.met(m, args)
     if isinstance(fn, (Unknown, Extern)) and not observes(node.fn, fn, args, env):
         if not name.startswith(_KEEP_NOTHING):
             leaks.leak(m, *args)
