@@ -25,6 +25,7 @@ _FLIPPED = {">": "<", ">=": "<="}
 _RELATIONS = {**_OPPOSITE, "==": "!=", "!=": "=="}
 _RELS = {"<": Rel.LT, "<=": Rel.LE, "==": Rel.EQ, "!=": Rel.NE}
 _ASKS = ("size", "rank", "ceil_div", "min", "max", "get")
+_TUPLES = ("make_tuple", "make_coord", "make_pair")
 _LESS = ("elem_less", "elem_leq")
 _MOST_KEPT = 64  # comparisons that variables hold: they are asked soon, or never
 _ALONE = " alone"  # of a buffer's flags, kept apart from comparisons of coordinates
@@ -106,13 +107,38 @@ def _constant(node: ir.Expr) -> bool | None:
 def named(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
     """``bool const inside = get<0>(c(0, i, j)) < rows;``: kept by the value, which is what whoever asks it asks."""
     number = value.value if isinstance(value, Scalar) else value
-    if init is None or not isinstance(number, Dyn) or not conditions.is_comparison(number, joined=True):
+    if init is None or not isinstance(number, Dyn):
+        return
+    if not conditions.is_comparison(number, joined=True):
+        _part_of_coordinate(m, init, (number,), env)
         return
     if not asks(m, init, env):
         return
     bounds, complete = conjunction(m, init, env)
     if bounds:
         m.recorder.named[number.expr] = tuple(bounds), complete
+
+
+def bound(m: Machine, init: ir.Expr, values: tuple[Value, ...], env: Env) -> None:
+    """``auto [row, column] = coordinates(i);``."""
+    numbers = (v.value if isinstance(v, Scalar) else v for v in values)
+    _part_of_coordinate(m, init, tuple(n for n in numbers if isinstance(n, Dyn)), env)
+
+
+def _part_of_coordinate(m: Machine, init: ir.Expr, numbers: tuple[Dyn, ...], env: Env) -> None:
+    """``int row = get<0>(coordinates(i));``: who compares the variable compares the coordinate."""
+    if not m.recorder.in_kernel() or not any(n.expr.variables() for n in numbers):
+        return
+    parts = [a.value for a in init.args] if isinstance(init, ir.Call) and _ident(init.fn) in _TUPLES else [init]
+    if not all(asks(m, part, env) for part in parts):
+        return
+    found, held = _coordinates(m, init, env), m.recorder.coordinates
+    if found is None:
+        return
+    for n in numbers:
+        if len(held) >= _MOST_KEPT:
+            del held[next(iter(held))]
+        held[n.expr] = found
 
 
 def kept(m: Machine, init: ir.Expr | None, value: Value, env: Env) -> None:
@@ -264,13 +290,23 @@ def _undecided(m: Machine, node: ir.Binary, env: Env) -> ir.Expr | None:
 
 def _compared(m: Machine, low: ir.Expr, high: ir.Expr, closed: bool, env: Env) -> tuple[list[Bound], bool]:
     found = _coordinates(m, low, env)
+    values = None if found is None and not _is_kept(m, low) else _leaves(m, m.eval(low, env))
+    if found is None and values is not None and len(values) == 1 and isinstance(values[0], Dyn):
+        found = m.recorder.coordinates.get(values[0].expr)
     if found is None:
         return [], False
-    values, limits = _leaves(m, m.eval(low, env)), _leaves(m, m.eval(high, env))
+    limits = _leaves(m, m.eval(high, env))
     if values is None or limits is None or len(values) > len(limits):
         return [], False
     step = 1 if closed else 0
     return [Bound(v, x + step, found) for v, x in zip(values, limits, strict=False)], True
+
+
+def _is_kept(m: Machine, node: ir.Expr) -> bool:
+    """Whether it may be a variable that holds a part of a coordinate."""
+    while isinstance(node, ir.Cast):
+        node = node.operand
+    return bool(m.recorder.coordinates) and isinstance(node, ir.Name)
 
 
 def stated(m: Machine, node: ir.Expr, env: Env, holds: bool = True) -> tuple[Condition, ...]:

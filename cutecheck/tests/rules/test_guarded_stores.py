@@ -36,6 +36,9 @@ RIGHT = [
     "if (get<0>(tCc(i)) + 64 * blockIdx.x < m and get<1>(tCw(i)) < n) tCg(i) = acc(i);",
     "if (elem_less(tCw(i), shape(mC)) && get<1>(tCw(i)) <= get<0>(tCw(i))) tCg(i) = acc(i);",
     "if (elem_less(tCc(i), make_coord(left_m, left_n))) tCg(i) = acc(i);",
+    "auto [r, c] = tCw(i); if (r < m && c < n) tCg(i) = acc(i);",
+    "int r = 64 * blockIdx.x + get<0>(tCc(i)), c = get<1>(tCw(i)); if (r >= m) continue; if (c < n) tCg(i) = acc(i);",
+    "int r = get<0>(tCw(i)), rest = n - get<1>(tCw(i)); if (r < m && rest > 0) tCg(i) = acc(i);",
 ]
 WRONG = [
     ("if (elem_less(tCw(i), make_coord(n, m))) tCg(i) = acc(i);", "compare mode 0 with `n`, the extent of mode 1"),
@@ -45,6 +48,16 @@ WRONG = [
     (
         "if (get<0>(tCc(i)) < m - blockIdx.x * 64 && get<1>(tCc(i)) < m - blockIdx.y * 32) tCg(i) = acc(i);",
         "what is left of the extent of mode 0",
+    ),
+    ("auto [r, c] = tCw(i); if (r < n && c < m) tCg(i) = acc(i);", "compare mode 0 with `n`, the extent of mode 1"),
+    ("int r = get<0>(tCw(i)); if (r < m) tCg(i) = acc(i);", "do not bound mode 1"),
+    (
+        "auto [r, c] = make_tuple(int(get<0>(tCw(i))), int(get<1>(tCw(i)))); if (r < m && c <= n) tCg(i) = acc(i);",
+        "let the coordinate n of mode 1 pass",
+    ),
+    (
+        "int r = 64 * blockIdx.x + get<0>(tCc(i)), c = 32 * blockIdx.y + get<1>(tCc(i)); if (r < m && c < m) tCg(i) = acc(i);",
+        "compare mode 1 with `m`, the extent of mode 0",
     ),
 ]
 

@@ -52,3 +52,33 @@ def test_comparisons_and_variants(tmp_path: Path) -> None:
     assert printed(facts, "a") == "(_128,_16):(_1,_128)"
     assert printed(facts, "b") == "(_2,_5):(_1,_2)"
     assert printed(facts, "c") == "(_1,_2,_3):(_0,_1,_2)"
+
+
+BRACES = """
+struct S { int m, n; std::array<int, 2> w; };
+constexpr std::array<std::array<int, 3>, 2> a1{{ {{64, 32, 2}}, {{128, 16, 4}} }};
+constexpr std::array<std::array<int, 3>, 2> a2 = {{ {64, 32, 2}, {128, 16, 4} }};
+constexpr std::array<std::array<int, 3>, 2> a3{64, 32, 2, 128, 16, 4};
+constexpr std::array a4{std::array{64, 32, 2}, std::array{128, 16, 4}};
+constexpr std::array<S, 2> b1{{ {64, 32, {{2, 4}}}, {.m = 128, .n = 16, .w{4, 2}} }};
+constexpr std::array<std::pair<int, int>, 2> c1{{ {64, 32}, {128, 16} }};
+constexpr std::array<std::array<std::array<int, 2>, 2>, 2> d1{{ {{ {{1, 2}}, {{3, 4}} }}, {{ {{5, 6}}, {{7, 8}} }} }};
+template <auto const& A> struct Row { static constexpr auto row = std::get<1>(A); static constexpr int m = row[0]; };
+using A1 = decltype(make_layout(Shape<Int<std::get<1>(a1)[0]>, Int<a1[0][2]>, Int<Row<a1>::m>>{}));
+using A2 = decltype(make_layout(Shape<Int<std::get<1>(a2)[0]>, Int<a2[0][2]>, Int<Row<a2>::m>>{}));
+using A3 = decltype(make_layout(Shape<Int<std::get<1>(a3)[0]>, Int<a3[0][2]>, Int<Row<a3>::m>>{}));
+using A4 = decltype(make_layout(Shape<Int<std::get<1>(a4)[0]>, Int<a4[0][2]>, Int<Row<a4>::m>>{}));
+using B1 = decltype(make_layout(Shape<Int<b1[1].m>, Int<b1[0].w[1]>, Int<b1[1].w[0]>>{}));
+using C1 = decltype(make_layout(Shape<Int<c1[1].first>, Int<c1[0].second>>{}));
+using D1 = decltype(make_layout(Shape<Int<d1[1][0][1]>, Int<d1[0][1][0]>>{}));
+"""
+
+
+def test_braces_of_arrays_in_arrays(tmp_path: Path) -> None:
+    """As nvcc prints them."""
+    facts = run(tmp_path, BRACES)
+    for name in ("A1", "A2", "A3", "A4"):
+        assert printed(facts, name) == "(_128,_2,_128):(_1,_128,_256)", name
+    assert printed(facts, "B1") == "(_128,_4,_4):(_1,_128,_512)"
+    assert printed(facts, "C1") == "(_128,_32):(_1,_128)"
+    assert printed(facts, "D1") == "(_6,_3):(_1,_6)"

@@ -58,3 +58,42 @@ def test_what_holds_before_the_call_holds_in_each(at: str, checks: bool, open_: 
     (tmp_path / "k.cu").write_text(text if checks else text.replace("if (n % 8) return 1;", ""))
     outcomes = check_facts(extract(ExtractRequest((tmp_path,), ("sm_80",))), RULES, prove, lambda _: None).outcomes
     assert sum(o.verdict.value == "unknown" and o.obligation.property == "vector-aligned" for o in outcomes) == open_
+
+
+HELD = TEXT + (
+    "struct Named { const char* name; Fn fn; };\n"
+    "static constexpr std::array<std::array<Fn, 2>, 1> kTable{{ {{run<float, 4>, run<float, 8>}} }};\n"
+    "static Named versions[] = {{\"a\", run<float, 4>}, {\"b\", run<float, 8>}};\n"
+    "int call(int i, int j, int n) { if (n % 8) return 1; CALL return 0; }\n"
+)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        "kTable[i > 3][j](n);",
+        "auto const& row = kTable[i]; row[j](n);",
+        "for (auto& v : versions) v.fn(n);",
+        "std::map<int, Fn> m; m[1] = run<float, 4>; m[2] = run<float, 8>; m[i](n);",
+    ],
+)
+def test_what_the_host_asks_holds_of_what_is_called_through_anything(call: str, tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(HELD.replace("CALL", call))
+    outcomes = check_facts(extract(ExtractRequest((tmp_path,), ("sm_80",))), RULES, prove, lambda _: None).outcomes
+    aligned = [o for o in outcomes if o.obligation.property == "vector-aligned"]
+    assert len(aligned) == 2 and all(o.verdict.value != "unknown" for o in aligned)
+
+
+LOST = TEXT + (
+    "static Fn versions[] = {nullptr};\n"
+    "int call(int n, void (*change)(int&)) { if (n % 2) return 1; change(n); return run<float, 4>(n); }\n"
+)
+
+
+def test_a_number_that_changed_is_another_than_the_source_speaks_of(tmp_path: Path) -> None:
+    (tmp_path / "k.cu").write_text(LOST)
+    found = check_facts(extract(ExtractRequest((tmp_path,), ("sm_80",))), RULES, prove, lambda _: None)
+    assert not [f for f in found.findings if f.code == "CUT402"]
+    (tmp_path / "k.cu").write_text(LOST.replace("change(n);", ""))
+    found = check_facts(extract(ExtractRequest((tmp_path,), ("sm_80",))), RULES, prove, lambda _: None)
+    assert [f for f in found.findings if f.code == "CUT402"]

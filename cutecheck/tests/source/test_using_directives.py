@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from cutecheck.model.notation import show
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
 
@@ -55,3 +56,37 @@ def test_names_around_a_namespace_hide_those_that_its_using_directives_bring(tmp
     (tmp_path / "a.cu").write_text(OF_NAMESPACE)
     found = extract(ExtractRequest((tmp_path,)))
     assert [str(s.value) for s in found.sites] == ["_16:_1", "_40:_1", "_80:_1"]
+
+
+BY_OTHER_WAYS = """
+#include <cute/tensor.hpp>
+namespace ct = cute;
+namespace lib { namespace detail { namespace sizes { constexpr int rows = 64, columns = 32; } } }
+namespace own = lib::detail::sizes;
+using namespace own;
+namespace q::inline v2 { namespace literals {
+template <char... Ds> constexpr auto operator""_i() {
+  constexpr int v = [] { int r = 0; ((r = r * 10 + (Ds - '0')), ...); return r; }();
+  return cute::Int<v>{};
+}
+template <char... Ds> constexpr auto operator""_digits() { return cute::Int<sizeof...(Ds)>{}; }
+constexpr int operator""_twice(unsigned long long v) { return int(v) * 2; }
+} }
+namespace q {
+using namespace ct;
+using namespace literals;
+namespace inner = ::lib::detail;
+using namespace inner::sizes;
+auto a = make_layout(make_shape(8_i, 010_digits));
+auto b = make_layout(Int<8_twice>{});
+auto c = make_layout(Int<columns>{});
+}
+auto d = ct::make_layout(ct::Int<rows>{});
+"""
+
+
+def test_namespaces_by_aliases_and_of_inline_ones(tmp_path: Path) -> None:
+    """As nvcc prints them."""
+    (tmp_path / "a.cu").write_text(BY_OTHER_WAYS)
+    found = extract(ExtractRequest((tmp_path,)))
+    assert [show(s.value) for s in found.sites] == ["(_8,_3):(_1,_8)", "_16:_1", "_32:_1", "_64:_1"]

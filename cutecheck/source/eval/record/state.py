@@ -118,6 +118,7 @@ class RecorderState(Describing):
         self.exchanges = 0  # calls among the lanes of a warp, by which nobody waits for others' memory
         self.flags: dict[tuple[str, str], Flags] = {}  # what elements of tensors of bools were computed from
         self.named: dict[Expr, Said] = {}  # what variables compare, by their values
+        self.coordinates: dict[Expr, tuple[Int, ...]] = {}  # of which variables hold parts, by their values
         self.compared_as: dict[int, tuple[Value, Said]] = {}  # those that are no numbers, by the object (``id``) itself
         self.lanes: dict[int, tuple[Value, Any]] = {}  # where numbers of the DSL come from, by the object, likewise
         self.elementary: set[int] = set()  # those in which single elements of shared memory are accessed, and no more

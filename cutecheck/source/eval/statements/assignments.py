@@ -89,6 +89,7 @@ def _take_apart(m: Machine, node: ir.Bind, value: Value, env: Env) -> None:
     parts: Iterable[Value]
     if isinstance(value, (tuple, list)) and len(value) == len(node.names):
         parts = [m.dialect.from_model(v) for v in value]
+        predicates.bound(m, node.value, tuple(parts), env)
     elif isinstance(value, Object):
         parts = [_part(m, value, d.name, node.span) for _, d in classes.fields(m, value.cls)]
         if node.refers and len(parts) == len(node.names):
