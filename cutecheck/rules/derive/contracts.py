@@ -104,7 +104,11 @@ def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:
     needed = contract_of(outcome)
     objects = outcome.obligation.objects if needed else None
     # a number of the same name that the source says nothing of, what was there before it changed, is another one
-    own = {v.name for v in open_variables(objects.offset, objects.rest.stride)} if isinstance(objects, Alignment) else None
+    own = (
+        {v.name for v in open_variables(objects.offset, objects.rest.stride)}
+        if isinstance(objects, Alignment)
+        else None
+    )
     for h in hypotheses:
         if needed and h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
             said = {v.name for v in h.condition.rhs.variables()}

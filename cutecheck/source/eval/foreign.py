@@ -120,7 +120,7 @@ def _held(fn: Value) -> tuple[type[ir.Expr], ...]:
 
 
 def _by_value(m: Machine, fn: Value, count: int) -> frozenset[int]:
-    """The arguments that a function of a table gets by value: all do whose addresses were taken and that get as many."""
+    """The arguments that a function of a table gets by value: all do whose addresses were taken of as many."""
     if not isinstance(fn, (Unknown, Extern)) or not m.recorder.on_host():
         return frozenset()
     decls = [entry.decl for value, _, _ in m.history.named.values() for entry in value.entries]

@@ -257,7 +257,7 @@ def _stem(name: str) -> str:
 
 
 def _common(
-    m: Machine, calls: Sequence[Handed] | Sequence[Indirect], constants: bool = True
+    m: Machine, calls: Sequence[Handed | Indirect], constants: bool = True
 ) -> tuple[dict[str, object], list[Hypothesis]]:
     """What all of several calls know: constants that are equal, and what divides numbers."""
     known: dict[str, object] = {}

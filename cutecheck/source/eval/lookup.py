@@ -273,7 +273,7 @@ def _descend(m: Machine, scope: Scope, parts: list[str]) -> Namespace | None:
 
 
 def _brought(m: Machine, scope: Scope, part: str) -> Namespace | None:
-    """A namespace that a scope has by an alias or a using directive (also an inline one's), but for that in question."""
+    """A namespace that a scope has by an alias or a using directive, as an inline one is seen by."""
     asked, key = f"namespace {part}", ("brought", part, len(scope.usings))
     if not scope.usings or asked in scope.importing:
         return None

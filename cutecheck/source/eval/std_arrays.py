@@ -39,7 +39,8 @@ def followed(type_: Value) -> bool:
         return False
     inner = type_.inner
     numbers = isinstance(inner, ScalarType) and inner.dtype.name in INTEGERS
-    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner) or _is_tuple(inner) or _is_function(inner)
+    kept = numbers or isinstance(inner, (EnumRef, ClassInst)) or is_view(inner)
+    kept = kept or _is_tuple(inner) or _is_function(inner)
     return 0 < type_.extent <= _LONGEST and (kept or followed(inner))
 
 

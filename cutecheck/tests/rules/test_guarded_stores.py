@@ -56,7 +56,7 @@ WRONG = [
         "let the coordinate n of mode 1 pass",
     ),
     (
-        "int r = 64 * blockIdx.x + get<0>(tCc(i)), c = 32 * blockIdx.y + get<1>(tCc(i)); if (r < m && c < m) tCg(i) = acc(i);",
+        "int c = 32 * blockIdx.y + get<1>(tCc(i)); if (get<0>(tCw(i)) < m && c < m) tCg(i) = acc(i);",
         "compare mode 1 with `m`, the extent of mode 0",
     ),
 ]

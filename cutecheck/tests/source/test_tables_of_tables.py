@@ -63,7 +63,7 @@ def test_what_holds_before_the_call_holds_in_each(at: str, checks: bool, open_: 
 HELD = TEXT + (
     "struct Named { const char* name; Fn fn; };\n"
     "static constexpr std::array<std::array<Fn, 2>, 1> kTable{{ {{run<float, 4>, run<float, 8>}} }};\n"
-    "static Named versions[] = {{\"a\", run<float, 4>}, {\"b\", run<float, 8>}};\n"
+    'static Named versions[] = {{"a", run<float, 4>}, {"b", run<float, 8>}};\n'
     "int call(int i, int j, int n) { if (n % 8) return 1; CALL return 0; }\n"
 )
 

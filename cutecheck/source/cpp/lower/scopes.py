@@ -71,10 +71,10 @@ class ScopeLowering(ClassLowering):
                     names.append(part)
         made = self.declarations(body.children[1:], "namespace")
         span = self.place(names[-1] if names else node.children[0])
-        for at, part in reversed([*enumerate(names or [None])]):
-            made = [ir.Namespace(self.of(part) if part is not None else "", tuple(made), span)]
-            if part is not None and at in inline:
-                made.append(ir.Using("namespace", ir.Name(self.of(part), None, span), "", span))
+        for at, name in reversed([*enumerate(map(self.of, names) if names else ("",))]):
+            made = [ir.Namespace(name, tuple(made), span)]
+            if name and at in inline:
+                made.append(ir.Using("namespace", ir.Name(name, None, span), "", span))
         return made
 
     def linkage(self, node: Node, scope: str, heads: Heads) -> list[ir.Decl]:
