@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+import pytest
+
 from cutecheck.model.expr import bounds
 from cutecheck.model.ints import as_expr
-from cutecheck.tests.source.test_extract import printed, run
+from cutecheck.tests.source.test_extract import event, printed, run
 
 STORAGE = """
 using One = Layout<_64>;
@@ -139,3 +141,21 @@ def test_stages_of_a_pipeline_and_descriptors(tmp_path: Path) -> None:
     assert a.dtype is not None and a.dtype.bits == 128
     assert str(b.layout) == "(_1,_2):(_0,_512)"
     assert "index" in str(b.offset)
+
+
+FIRST = """
+struct Shared { alignas(128) float a[32 * 32]; };
+template <int N> __global__ void load(float const* in, float* out) {
+  extern __shared__ __align__(128) uint8_t raw[];
+  auto& shared = CAST;
+  auto s = make_tensor(make_smem_ptr(shared.a), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  copy(make_tensor(make_gmem_ptr(in), Layout<Shape<_32, _32>, Stride<_32, _1>>{}), s);
+}
+void go(float const* in, float* out) { load<1><<<1, 32, sizeof(Shared)>>>(in, out); }
+"""
+
+
+@pytest.mark.parametrize("cast", ["reinterpret_cast<Shared&>(raw[0])", "(Shared&)*raw"])
+def test_the_first_byte_as_a_struct(cast: str, tmp_path: Path) -> None:
+    found = event(run(tmp_path, FIRST.replace("CAST", cast)))
+    assert found.reason is None and found.operands[1].space == "smem"

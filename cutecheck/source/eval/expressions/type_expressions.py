@@ -147,6 +147,9 @@ def _pointed(m: Machine, value: Pointer, node: ir.SizeOf, env: Env) -> ByteCount
 def _cast(m: Machine, node: ir.Cast, env: Env) -> Value:
     type_ = m.eval(node.type, env)
     value = m.eval(node.operand, env)
+    if isinstance(type_, ClassInst) and _refers(node.type) and _is_element(node.operand):
+        first = m.eval(ir.Unary("&", node.operand, node.span), env)  # `reinterpret_cast<Storage&>(raw[0])`
+        value = first if isinstance(first, Pointer) else value
     if isinstance(value, TensorVal):
         m.recorder.takes((value,))
     if isinstance(value, Unknown) and not isinstance(type_, ScalarType):
@@ -177,6 +180,11 @@ def _made(m: Machine, type_: Value, value: Value, span: Span) -> Value:
         return enums.made(m, type_, value, span)
     own = conversions.converted(m, value, type_, span, True) if isinstance(value, Object) else None
     return initialisation.convert(m, type_, value, span) if own is None else own
+
+
+def _is_element(node: ir.Expr) -> bool:
+    """``raw[0]`` and ``*raw``."""
+    return isinstance(node, ir.Index) or (isinstance(node, ir.Unary) and node.op == "*")
 
 
 def _refers(t: ir.Expr) -> bool:
