@@ -6,7 +6,7 @@ import pytest
 
 from cutecheck.model.expr import bounds
 from cutecheck.model.ints import as_expr
-from cutecheck.tests.source.test_extract import event, printed, run
+from cutecheck.tests.source.test_extract import printed, run
 
 STORAGE = """
 using One = Layout<_64>;
@@ -157,5 +157,5 @@ void go(float const* in, float* out) { load<1><<<1, 32, sizeof(Shared)>>>(in, ou
 
 @pytest.mark.parametrize("cast", ["reinterpret_cast<Shared&>(raw[0])", "(Shared&)*raw"])
 def test_the_first_byte_as_a_struct(cast: str, tmp_path: Path) -> None:
-    found = event(run(tmp_path, FIRST.replace("CAST", cast)))
+    found = run(tmp_path, FIRST.replace("CAST", cast)).events[0]
     assert found.reason is None and found.operands[1].space == "smem"
