@@ -2,7 +2,8 @@
 
 An instruction that later architectures have too (``SM75_U32x4_LDSM_N``, ``SM90_TMA_LOAD``) asks for none of its own
 beside one that they alone have: a Hopper kernel that reads with ldmatrix is no kernel of Ampere. Where anything is
-guarded by an architecture, or names one as a tag, the unit may be compiled for each.
+guarded by an architecture the unit may be compiled for each; a tag (``arch::Sm90``) asks for its own. A unit that is
+named after one of these (``fwd_hdim128_sm90.cu``), as libraries name what they compile for it alone, is for that one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ ARCHITECTURES = {"sm_80": (70, 90), "sm_90a": (90, 100), "sm_100a": (100, 120), 
 _SWITCH = r"(?:CUTE|CUTLASS)_ARCH_(?:[A-Z]\w*_)?SM(?=\d+[AF]?_\w*(?:ENABLED|SUPPORTED)\b)"
 _SM = re.compile(rf"\b(?:SM(?=\d+_)|arch::Sm(?=\d+\b)|{_SWITCH})(\d\d\d?)|__CUDA_ARCH__\s*>=?\s*(\d\d\d\d?)")
 _CARRIED = re.compile(r"\bSM(?:(?:7\d|8\d)_\w|90_(?:TMA|BULK|U\d))")
-_GUARDED = re.compile(r"__CUDA_ARCH__|\b(?:CUTE|CUTLASS)_ARCH_\w+_(?:ENABLED|SUPPORTED)\b|\barch::Sm\d")
+_GUARDED = re.compile(r"__CUDA_ARCH__|\b(?:CUTE|CUTLASS)_ARCH_\w+_(?:ENABLED|SUPPORTED)\b")
+_NAMED_AFTER = re.compile(r"(?:^|[_.-])sm_?(\d\d\d?)[af]?\.\w+$", re.IGNORECASE)
 _LIBRARY = re.compile(r"(^|/)include/(cute|cutlass)/|^cutlass/")  # from the root, or as `-I` names it
 
 _Named = tuple[frozenset[str], frozenset[str], bool]
@@ -26,11 +28,14 @@ _Named = tuple[frozenset[str], frozenset[str], bool]
 
 def architectures_of(path: str, tree: Tree, own: frozenset[str], many: bool) -> tuple[str, ...]:
     """Where there are many units, a test bed that they share speaks for all: a unit's own file goes before."""
+    after = _NAMED_AFTER.search(path)
+    meant = _generations([int(after[1])] if after else ())
     if many and (alone := _chosen([tree.once(path, _named)])):
         return alone
     closure = [*tree.closure(path, DEFAULT_ARCH), *tree.fragments(path, DEFAULT_ARCH)]
     files = [p for p in closure if p == path or (p in own and not _LIBRARY.search(p))]
-    return _chosen([tree.once(p, _named) for p in files]) or (DEFAULT_ARCH,)
+    found = _chosen([tree.once(p, _named) for p in files])
+    return tuple(a for a in found if a in meant) or found or (DEFAULT_ARCH,)
 
 
 def _named(text: str) -> _Named:

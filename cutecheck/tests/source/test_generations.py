@@ -30,6 +30,7 @@ GUARD = "#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900\n#endif\n"
         (GUARD + ATOM.format(LDMATRIX) + WGMMA, {"sm_80", "sm_90a"}),
         (GUARD + WARP, {"sm_80", "sm_90a"}),
         ("using T = cutlass::arch::Sm80;\n" + WGMMA, {"sm_80", "sm_90a"}),
+        ("using T = cutlass::arch::Sm90;\n" + ATOM.format(LDMATRIX) + WARP + WGMMA, {"sm_90a"}),
         ("#if defined(CUTLASS_ARCH_MMA_SM100_SUPPORTED)\n#endif\n" + ATOM.format("DefaultCopy"), {"sm_100a"}),
         (
             "#if defined(CUTLASS_ARCH_MMA_MODIFIABLE_TMA_SM90_SUPPORTED)\n#endif\n" + ATOM.format("DefaultCopy"),
@@ -47,6 +48,16 @@ def test_an_instruction_that_later_ones_have_asks_for_no_architecture(
         '#include <cute/tensor.hpp>\n#include "atoms.h"\nusing namespace cute;\nusing Any = Layout<_2>;\n'
     )
     assert {s.arch for s in extract(ExtractRequest((tmp_path,))).sites if s.status == "resolved"} == archs
+
+
+def test_a_unit_named_after_an_architecture_is_for_that_one_alone(tmp_path: Path) -> None:
+    """As where ``setup.py`` compiles ``*_sm80.cu`` and ``*_sm90.cu`` with flags of their own."""
+    (tmp_path / "traits.h").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + GUARD + WARP + WGMMA)
+    names = {"a_sm80.cu": {"sm_80"}, "a_sm90.cu": {"sm_90a"}, "a_sm100.cu": {"sm_80", "sm_90a"}, "a.cu": {"sm_80", "sm_90a"}}
+    for name in names:
+        (tmp_path / name).write_text('#include "traits.h"\nusing Any = Layout<_2>;\n')
+    found = [s for s in extract(ExtractRequest((tmp_path,))).sites if s.status == "resolved"]
+    assert {n: {s.arch for s in found if s.span.path == n} for n in names} == names
 
 
 def test_a_header_that_includes_others_by_the_architecture_names_them(tmp_path: Path) -> None:
