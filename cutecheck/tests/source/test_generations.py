@@ -53,7 +53,12 @@ def test_an_instruction_that_later_ones_have_asks_for_no_architecture(
 def test_a_unit_named_after_an_architecture_is_for_that_one_alone(tmp_path: Path) -> None:
     """As where ``setup.py`` compiles ``*_sm80.cu`` and ``*_sm90.cu`` with flags of their own."""
     (tmp_path / "traits.h").write_text("#include <cute/tensor.hpp>\nusing namespace cute;\n" + GUARD + WARP + WGMMA)
-    names = {"a_sm80.cu": {"sm_80"}, "a_sm90.cu": {"sm_90a"}, "a_sm100.cu": {"sm_80", "sm_90a"}, "a.cu": {"sm_80", "sm_90a"}}
+    names = {
+        "a_sm80.cu": {"sm_80"},
+        "a_sm90.cu": {"sm_90a"},
+        "a_sm100.cu": {"sm_80", "sm_90a"},
+        "a.cu": {"sm_80", "sm_90a"},
+    }
     for name in names:
         (tmp_path / name).write_text('#include "traits.h"\nusing Any = Layout<_2>;\n')
     found = [s for s in extract(ExtractRequest((tmp_path,))).sites if s.status == "resolved"]
