@@ -95,8 +95,11 @@ class SliceOfOneThread(Rule):
             index = as_expr(tensor.thread)
             if any(v.name != THREAD for v in index.variables()):
                 continue
-            last = max((index.evaluate({THREAD: t}) for t in might(inner(event.guards), threads)), default=None)
-            if last is None or last >= _OF_A_WARPGROUP:
+            there = list(might(inner(event.guards), threads))
+            if len(there) < many * _OF_A_WARPGROUP:
+                continue  # one warpgroup makes its part here, the others theirs elsewhere
+            last = max(index.evaluate({THREAD: t}) for t in there)
+            if last >= _OF_A_WARPGROUP:
                 continue
             yield self.finding(
                 event.span,
