@@ -1,4 +1,4 @@
-"""CUT605: parts of an MMA of two warpgroups that each makes in a branch of its own, or that none but the first makes."""
+"""CUT605: an MMA of two warpgroups of which each makes its part in a branch of its own, or only the first does."""
 
 from pathlib import Path
 
