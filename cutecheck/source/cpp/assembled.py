@@ -121,8 +121,9 @@ def _at_barrier(
 ) -> bool:  # fmt: skip
     """Note a step; one of a pipeline is none of the kernel's."""
     found = _place(m, values[one.name == "load"], span)
-    if found is not None and hidden:
-        m.recorder.worked_by_library(found[0], span)
+    if hidden:
+        if found is not None:
+            m.recorder.worked_by_library(found[0], span)
         return True
     if found is None or (one.maybe and one.name != "arrive"):
         m.recorder.barrier("escapes", barriers.NOWHERE, span, ())

@@ -2,7 +2,8 @@
 
 A pipeline and a state of one are told by where they were made, and by where the barriers are: copies are the same one.
 Objects of CUTLASS's own classes say so in a field that no class has, values of classes that are not in the tree in
-their text. What the methods do inside is none of the kernel's steps.
+their text. What the methods do inside is none of the kernel's steps. A class of the program's own that derives from a
+pipeline is one: its steps are those of that name, whoever arrives there in its own way.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.source.cpp import sequences, tokens
 from cutecheck.source.eval import classes, intrinsics, ir, shared_addresses
 from cutecheck.source.eval.dialect import DEFER
+from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.types import class_name
 from cutecheck.source.eval.values import (
     Extern,
@@ -69,8 +71,27 @@ _OF_UMMA: dict[str, dict[str, int | str]] = {
     "PipelineUmmaAsync": {"full_arrivals": "producer_arv_count", "empty_arrivals": "consumer_arv_count"},
     "PipelineCLCFetchAsync": {"empty_arrivals": "consumer_arv_count"},
 }
+_CONSUMERS = "consumers"  # how many threads say that a stage is free
+_DERIVED = ("pipeline that a class is",)
 _OWN_BLOCK = "block_rank_in_cluster"  # where threads arrive, if nothing else is said
 _CLUSTER = 2  # which argument of a constructor is the shape of the cluster
+
+
+def watched(m: Machine, cls: ClassInst) -> ClassInst | None:
+    """The class itself where it is named as CUTLASS's are, else the pipeline of CUTLASS's that it derives from."""
+    if cls.decl.name in WATCHED:
+        return cls
+    if not cls.decl.bases:
+        return None
+    if _DERIVED not in cls.memo:
+        above = (watched(m, b) for b in classes.bases(m, cls))
+        cls.memo[_DERIVED] = next((b for b in above if b is not None and _is_pipeline(b)), cls)
+    found = cls.memo[_DERIVED]
+    return found if isinstance(found, ClassInst) and found is not cls else None
+
+
+def _is_pipeline(cls: ClassInst) -> bool:
+    return cls.decl.name in _KINDS and class_name(cls).rpartition("::")[0] == "cutlass"
 
 
 def made_at(value: Value) -> str:
@@ -103,16 +124,18 @@ def barriers(value: Value) -> str:
 def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Value:
     """Note that a pipeline, or a state of one, was made; the value says where from now on."""
     if isinstance(value, Object):
-        if class_name(value.cls).rpartition("::")[0] != "cutlass":
+        cls = watched(m, value.cls)
+        if cls is None or class_name(cls).rpartition("::")[0] != "cutlass":
             return value
-        if value.cls.decl.name == _SEQUENCE:
+        if cls.decl.name == _SEQUENCE:
             sequences.made(m, value, span)
             return value
-        name, arguments = value.cls.decl.name, value.cls.args
+        name, arguments, derived = cls.decl.name, cls.args, cls is not value.cls
         mark = _mark(span, _place(value))
         value.fields[MADE] = Str(mark)
     elif isinstance(value, Extern) and isinstance(value.type, ExternType) and not value.type.name.endswith(_SEQUENCE):
         name, arguments, mark = value.type.name.rpartition("::")[2], value.type.args, _mark(span)
+        derived = False
         value = replace(value, what=f"{value.what}{mark}")
     else:
         return value
@@ -121,9 +144,13 @@ def constructed(m: Machine, value: Value, args: list[Value], span: Span) -> Valu
         numbers.append(("type", _role(args)))
         _note(m, "make_pipeline_state", mark, span, numbers)
     else:
-        numbers += _parameters(m, args, span)
-        numbers += _arrivals(m, name, arguments, args, span)
-        numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
+        told = _parameters(m, args, span)
+        if derived:  # which may initialise its barriers for other arrivals
+            numbers += [(key, n) for key, n in told if key != _CONSUMERS]
+        else:
+            numbers += told
+            numbers += _arrivals(m, name, arguments, args, span)
+            numbers.append(("initialises", _INITIALISES.get(name) == len(args) or None))
         numbers.append(("storage", _place(value) or None))
         _note(m, f"{name}.create", mark, span, numbers)
     return value
@@ -195,9 +222,11 @@ def used(m: Machine, fn: Value, args: list[Value], span: Span) -> str:
     if isinstance(fn, FuncSet):
         if fn.self_ is not None and fn.self_.cls.decl.name == _OF_STORES and (replay := m.recorder.acts()) is not None:
             replay.known.add(span)
-        if fn.self_ is None or fn.self_.cls.decl.name not in WATCHED:
+        of = made_at(fn.self_) if fn.self_ is not None else ""
+        cls = watched(m, fn.self_.cls) if fn.self_ is not None else None
+        if fn.self_ is None or cls is None:
             return ""
-        kind, name, of = fn.self_.cls.decl.name, fn.name, made_at(fn.self_)
+        kind, name = cls.decl.name, fn.name
         if kind == _SEQUENCE and not inside(m):
             sequences.used(m, fn.self_, name, span)
     elif isinstance(fn, Extern):
@@ -288,7 +317,7 @@ def _parameters(m: Machine, args: list[Value], span: Span) -> list[tuple[str, ob
     if given is None:
         return []
     names = {d.name for _, d in classes.fields(m, given.cls)}
-    wanted = (("tx_count", "transaction_bytes"), ("consumers", "num_consumers"))
+    wanted = (("tx_count", "transaction_bytes"), (_CONSUMERS, "num_consumers"))
     return [(k, constant(classes.get_field(m, given, n, span))) for k, n in wanted if n in names]
 
 
@@ -350,7 +379,7 @@ def inside(m: Machine) -> bool:
 
 
 def _made(own: Object) -> bool:
-    return own.cls.decl.name in WATCHED and MADE in own.fields
+    return MADE in own.fields
 
 
 def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:
@@ -363,4 +392,4 @@ def _given(m: Machine, args: list[Value], span: Span, depth: int = 0) -> None:
             _given(m, list(v), span, depth + 1)
 
 
-__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "inside", "of_buffer", "started"]
+__all__ = ["WATCHED", "advanced", "applied", "barriers", "constructed", "inside", "of_buffer", "started", "watched"]

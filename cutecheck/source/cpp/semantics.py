@@ -48,7 +48,7 @@ from cutecheck.source.eval.zeros import settled
 
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
-    from cutecheck.source.eval.scope import Env
+    from cutecheck.source.eval.scope import ClassInst, Env
 
 _NOWHERE = Span("", 1, 1, 1, 1)
 
@@ -92,6 +92,9 @@ class CppDialect(Dialect):
 
     def writes_nothing(self, fn: Value) -> bool:
         return bulk.is_one(fn) or (self.replaying is not None and barriers.is_step(fn))
+
+    def watches(self, m: Machine, cls: ClassInst) -> bool:
+        return pipelines.watched(m, cls) is not None
 
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         return pipelines.constructed(m, value, args, span)

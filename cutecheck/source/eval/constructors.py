@@ -46,7 +46,7 @@ def construct_object(m: Machine, cls: ClassInst, args: list[Value], names: list[
             return copies.copied(m, whole)
     obj = Object(cls)
     obj.zeroed = m.dialect.by_value and not _constructors(cls)
-    watched = cls.decl.name in m.dialect.watched
+    watched = m.dialect.watches(m, cls)
     m.recorder.making += watched
     try:
         _initialise(m, cls, obj, args, names, span)

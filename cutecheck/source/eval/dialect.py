@@ -12,7 +12,7 @@ from cutecheck.source.eval.values import Value
 if TYPE_CHECKING:
     from cutecheck.source.eval.machine import Machine
     from cutecheck.source.eval.record.replay import Replaying
-    from cutecheck.source.eval.scope import Env
+    from cutecheck.source.eval.scope import ClassInst, Env
     from cutecheck.source.eval.statements.done import Done
 
 
@@ -56,6 +56,10 @@ class Hooks:
     def barriers(self, value: Value) -> str:
         """Which barriers a value stands for, empty where that is not known: a pointer to one, a pipeline, a handle."""
         return ""
+
+    def watches(self, m: Machine, cls: ClassInst) -> bool:
+        """Whether ``constructed`` is told of objects of a class."""
+        return cls.decl.name in self.watched
 
     def constructed(self, m: Machine, value: Value, args: list[Value], span: Span) -> Value:
         """An object of a watched class was made of these arguments."""

@@ -261,7 +261,9 @@ def _tiles(m: Machine, start: Start, team: Team, tried: list[Numbers]) -> tuple[
         if start.by_source and (few := few_passes(some)):
             some = Team(team.block, some.numbers | few, cost=some.cost)
             running = some.run(m, start, team.found[-1].thread or 0)
-        if some.ended == [True] and running.rounds.tiles() > 1:
+        if not divisors and some.ended == [True] and (divisors := undivided(some.found)):
+            tried = several_tiles(team.found[-1], divisors)  # the runs of the others would not be told alike, either
+        elif some.ended == [True] and running.rounds.tiles() > 1:
             run_team(m, start, some)
             some = cheaper(m, start, some)
             apart = undivided(some.found)
