@@ -23,6 +23,7 @@ from cutecheck.source.eval.limits import Limits
 Answer = Literal["walk", "again", "open", "before", "dropped", "barren", "repeat", "both", "one"]
 _PARTS, _FEW_PARTS = 8, 4  # of a folder
 REPLAYED = "pass by pass: "  # before a kernel that is asked for to be run so
+MOST_REPLAYED = 8  # instantiations of one kernel that are
 WORKS = "*"  # before a class that configures, copies or multiplies, in what is alike
 _AGAIN = 4  # walks of one instantiation, launched with arguments of which other things are known
 _BARREN = 2  # more that a walk counts for if it came to nothing of CuTe
@@ -140,7 +141,10 @@ class Launches:
             return "dropped"
         # flags rarely change a layout: a few combinations of them, and each value of each once, stand for the rest
         told = asked.capped or bool(asked.flags)
-        if told and len(done) >= self.limits.flag_combinations and self._known(asked):
+        few = self.limits.flag_combinations
+        if asked.kernel.startswith(REPLAYED) and not self.limits.twins:
+            few = MOST_REPLAYED
+        if told and len(done) >= few and self._known(asked):
             return "dropped"
         if asked.alike and (self.kinds.get(asked.alike, 0) >= self.limits.alike or self._worn(asked.alike)):
             return "dropped"

@@ -11,6 +11,7 @@ MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
 MANY_UNITS = 300
 _SOME_UNITS = 24
+_FEW_UNITS = 8
 _BARREN = 8
 
 
@@ -37,6 +38,7 @@ class Limits:
     loop_iterations: int = 4096
     seconds_per_file: int = 600
     mebibytes: int = 4096
+    shared: bool = False  # what units instantiate of one kernel: a few in all are run pass by pass
     twins: bool = False  # of kernels that differ in element types of one width, too, so few are walked
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
     coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
@@ -54,7 +56,7 @@ class Limits:
     def over(self, units: int) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.
 
-        In three steps, so that a new file rarely changes the limits of all others.
+        In few steps, so that a new file rarely changes the limits of all others.
         """
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
         steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
@@ -64,6 +66,7 @@ class Limits:
             idle_steps=idle,
             alike=max(1, self.alike // share**4),
             flag_combinations=self.flag_combinations if units <= _SOME_UNITS else -(-self.flag_combinations // 2),
+            shared=self.shared or units > _FEW_UNITS,
             twins=self.twins or units > _SOME_UNITS,
             many=self.many or share > 1,
             coarse=self.coarse or share > 2,
@@ -71,4 +74,4 @@ class Limits:
 
     def by_units(self) -> tuple[int, ...]:
         """Those that depend on how many units there are, and change what is walked of one."""
-        return (self.steps_per_root, self.idle_steps, self.flag_combinations, int(self.twins))
+        return (self.steps_per_root, self.idle_steps, self.flag_combinations, int(self.twins), int(self.shared))

@@ -9,7 +9,7 @@ from cutecheck.facts import ELEMENT_READ, Call, Span, TensorFact, Unknown
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay
 from cutecheck.model.ints import known_value
-from cutecheck.source.eval.launches import REPLAYED, key_of
+from cutecheck.source.eval.launches import MOST_REPLAYED, REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
 from cutecheck.source.eval.overloads import Candidate
@@ -24,7 +24,6 @@ from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team, wai
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
 
-_MOST_REPLAYED = 8  # instantiations of one kernel that are run pass by pass
 _MOST_FOR_TILES = 3  # that are run for what they take and leave
 _COSTLY = 60_000  # of a run, from which on it is not run for several tiles as well
 _MOST_FEWER = 32_000  # of one at fewer tiles, of which more passes of a loop are run
@@ -44,10 +43,10 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     copies = by_name or any(e.kernel == symbol for e in recorder.events.values())
     if not m.dialect.by_value or limits.many or not copies or not _is_reported(m, symbol):
         return
-    if limits.twins and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
+    if (limits.shared or limits.twins) and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
         return  # of many instantiations one stands for the others
     walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
-    if walked >= _MOST_REPLAYED or steps > MOST_STEPS:
+    if walked >= MOST_REPLAYED or steps > MOST_STEPS:
         return
     args = [with_flags(m, a, p.name) for a, p in zip(args, best.fn.params, strict=False)]
     start = Start(best.entry, best.fn, best.env, self_, args, span)
