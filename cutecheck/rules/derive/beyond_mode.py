@@ -96,7 +96,8 @@ def _behind(
         item = next((v for v in offset.variables() if v.name == loop.item), None)
         lo, hi = (None, None) if item is None else item.domain.bounds()
         if item is not None and lo is not None and hi is not None and (hi - lo) // item.domain.step + 1 == loop.trips:
-            offset = offset.substitute({item.name: ex.const(hi)})
+            last = lo + (loop.trips - 1) * item.domain.step  # `hi` need be none of its values
+            offset = offset.substitute({item.name: ex.const(last)})
     place = None if _by_own_passes(made, offset) else by_block(offset, blocks, (_THREAD,))
     end = 1 + sum((n - 1) * d for n, d in zip(extents, strides, strict=True))
     mode = strides.index(max(strides))

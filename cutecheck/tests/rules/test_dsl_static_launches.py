@@ -29,6 +29,14 @@ def kernel(x: cute.Tensor, y: cute.Tensor):
     for i in cutlass.range(t, 64, 32):
         out[i] = mine[i]
 """
+PAIRS = """
+@cute.kernel
+def kernel(x: cute.Tensor, y: cute.Tensor):
+    t, _, _ = cute.arch.thread_idx()
+    for n in range(0, 64, 2):
+        for i in cutlass.range_constexpr(2):
+            y[t % 63, n + i] = x[t % 63, n + i]
+"""
 HOST = """
 @cute.jit
 def host(x: cute.Tensor, y: cute.Tensor):
@@ -69,6 +77,8 @@ def kernel(x: cute.Tensor, y: cute.Tensor):
         (ROWS.replace("GUARD", "t >= 0"), "(16, 1, 1)", (64, 64), set()),
         (ROWS.replace("GUARD", "t >= 0"), "(16, 1, 1)", (63, 64), {"CUT219"}),
         (ROWS.replace("GUARD", "t < 96"), "(16, 1, 1)", (63, 64), set()),  # the last row is that of the others
+        (PAIRS, "(1, 1, 1)", (63, 64), set()),
+        (PAIRS, "(1, 1, 1)", (62, 64), {"CUT219"}),
         (HEADS, "(x.shape[1], x.shape[2], x.shape[0])", (2, 16, 8, 64), set()),
         (HEADS, "(x.shape[2], x.shape[1], x.shape[0])", (2, 16, 8, 64), {"CUT210"}),
     ],
