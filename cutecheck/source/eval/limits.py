@@ -12,6 +12,8 @@ FILES_SHARE = 3
 MANY_UNITS = 300
 _SOME_UNITS = 24
 _FEW_UNITS = 8
+_HUNDREDS = 150
+_OF_HUNDREDS = 200  # how much fewer are alike there: two of each kind in each part of a folder
 _BARREN = 8
 
 
@@ -41,12 +43,13 @@ class Limits:
     shared: bool = False  # what units instantiate of one kernel: a few in all are run pass by pass
     twins: bool = False  # of kernels that differ in element types of one width, too, so few are walked
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
+    hundreds: bool = False  # of units: of what is alike a few are walked
     coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
 
     @property
     def barren_iterations(self) -> int:
         """Iterations on the host that did much and met nothing new: after them the rest is left out."""
-        return max(1, min(_BARREN, self.alike // 2))
+        return max(1, min(_BARREN, self.alike * (_OF_HUNDREDS if self.hundreds else 1) // 2))
 
     @property
     def a_class(self) -> int:
@@ -60,11 +63,13 @@ class Limits:
         """
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
         steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
+        hundreds = units > _HUNDREDS and share <= 2
         return replace(
             self,
             steps_per_root=steps,
             idle_steps=idle,
-            alike=max(1, self.alike // share**4),
+            alike=max(1, self.alike // (_OF_HUNDREDS if hundreds else share**4)),
+            hundreds=self.hundreds or hundreds,
             flag_combinations=self.flag_combinations if units <= _SOME_UNITS else -(-self.flag_combinations // 2),
             shared=self.shared or units > _FEW_UNITS,
             twins=self.twins or units > _SOME_UNITS,

@@ -303,3 +303,9 @@ def test_where_there_are_many_units_their_own_files_say_what_they_are_for(
     assert archs(facts(tmp_path, files)) == {"own.cu": both, "other.cu": both}
     monkeypatch.setattr("cutecheck.source.extract.MANY_UNITS", 1)
     assert archs(facts(tmp_path, files)) == {"own.cu": {"sm_90a"}, "other.cu": both}
+
+
+def test_the_more_units_the_fewer_alike_are_walked() -> None:
+    alike = [(Limits().over(n).alike, Limits().over(n).barren_iterations) for n in (24, 150, 151, 300, 301, 600, 601)]
+    assert alike == [(400, 8), (400, 8), (2, 8), (2, 8), (2, 8), (2, 8), (1, 1)]
+    assert Limits(alike=4000).over(200).alike == 20
