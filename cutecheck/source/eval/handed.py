@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from cutecheck.source.eval.scope import Entry, Env
 
 _LARGEST = 4096  # of divisors that calls have in common
-_MOST = 64  # calls of functions that are not known
+_MOST = 64  # calls of functions that are not known; past them nothing is taken of any
 
 
 @record(frozen=True, slots=True)
@@ -134,7 +134,7 @@ def asked(m: Machine, args: Sequence[Value], span: Span) -> list[Value]:
     A host that asks whether sizes are multiples, and then calls through a table, asks that for every function in it.
     """
     calls = [call for call in m.history.indirect if call.count == len(args) and _fits(dict(call.leaves), args)]
-    if not calls:
+    if not calls or len(m.history.indirect) >= _MOST:  # there may be more, of which nothing was noted
         return [*args]
     known, conditions = _common(m, calls, constants=False)
     m.recorder.hypotheses += conditions

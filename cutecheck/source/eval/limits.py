@@ -43,13 +43,13 @@ class Limits:
     shared: bool = False  # what units instantiate of one kernel: a few in all are run pass by pass
     twins: bool = False  # of kernels that differ in element types of one width, too, so few are walked
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
-    hundreds: bool = False  # of units: of what is alike a few are walked
+    barren: int = 0  # these iterations, where `alike` is less than was asked for
     coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
 
     @property
     def barren_iterations(self) -> int:
         """Iterations on the host that did much and met nothing new: after them the rest is left out."""
-        return max(1, min(_BARREN, self.alike * (_OF_HUNDREDS if self.hundreds else 1) // 2))
+        return self.barren or max(1, min(_BARREN, self.alike // 2))
 
     @property
     def a_class(self) -> int:
@@ -69,7 +69,7 @@ class Limits:
             steps_per_root=steps,
             idle_steps=idle,
             alike=max(1, self.alike // (_OF_HUNDREDS if hundreds else share**4)),
-            hundreds=self.hundreds or hundreds,
+            barren=self.barren_iterations if hundreds else self.barren,
             flag_combinations=self.flag_combinations if units <= _SOME_UNITS else -(-self.flag_combinations // 2),
             shared=self.shared or units > _FEW_UNITS,
             twins=self.twins or units > _SOME_UNITS,

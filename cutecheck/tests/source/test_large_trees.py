@@ -309,3 +309,4 @@ def test_the_more_units_the_fewer_alike_are_walked() -> None:
     alike = [(Limits().over(n).alike, Limits().over(n).barren_iterations) for n in (24, 150, 151, 300, 301, 600, 601)]
     assert alike == [(400, 8), (400, 8), (2, 8), (2, 8), (2, 8), (2, 8), (1, 1)]
     assert Limits(alike=4000).over(200).alike == 20
+    assert [Limits(alike=4).over(n).barren_iterations for n in (150, 151)] == [2, 2]

@@ -84,6 +84,21 @@ def test_what_the_host_asks_holds_of_what_is_called_through_anything(call: str, 
     assert len(aligned) == 2 and all(o.verdict.value != "unknown" for o in aligned)
 
 
+@pytest.mark.parametrize("most", [64, 1])
+def test_what_one_host_asks_does_not_hold_of_the_calls_of_another(
+    most: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor where so many calls are met that those which ask nothing are not noted."""
+    monkeypatch.setattr("cutecheck.source.eval.handed._MOST", most)
+    call = "std::map<int, Fn> m; m[1] = run<float, 4>; m[2] = run<float, 8>; m[i](n);"
+    unasked = f"int unasked(int i, int n) {{ {call} return 0; }}\nint call("
+    text = HELD.replace("CALL", call).replace("int call(", unasked)
+    (tmp_path / "k.cu").write_text(text)
+    outcomes = check_facts(extract(ExtractRequest((tmp_path,), ("sm_80",))), RULES, prove, lambda _: None).outcomes
+    aligned = [o for o in outcomes if o.obligation.property == "vector-aligned"]
+    assert len(aligned) == 2 and all(o.verdict.value == "unknown" for o in aligned)
+
+
 LOST = TEXT + (
     "static Fn versions[] = {nullptr};\n"
     "int call(int n, void (*change)(int&)) { if (n % 2) return 1; change(n); return run<float, 4>(n); }\n"
