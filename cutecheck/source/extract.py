@@ -33,6 +33,7 @@ from cutecheck.source.linking import Links, links, of_scope
 from cutecheck.source.notebooks import split
 from cutecheck.source.project import Called, around, call_from_project, uncalled
 from cutecheck.source.recall import Recall
+from cutecheck.source.representatives import left_out
 from cutecheck.source.request import ExtractRequest
 from cutecheck.source.schedule import parts
 from cutecheck.source.scripts import alone, evaluate, unread, unrun
@@ -120,7 +121,10 @@ def _extract(request: ExtractRequest) -> Facts:
     others = frozenset() if request.changed is None else frozenset(files) - reported
     reading = {*map(_file, (*units, *fragments, *between, *touched)), *python}
     partial = None if request.changed is None else tuple(sorted(reading))
-    limits = request.limits.over(len(asked))
+    apart = left_out(asked, tree, request.limits)
+    out.dropped.update(apart.counts)
+    limits = request.limits.over(len(asked), len(apart.paths))
+    asked.update((p, ()) for p in apart.paths)
     beneath = frozenset(p for p in cpp if p not in reach and not of_library(p))
     translator = Translator(tree, reported, limits, request.instantiate, request.tracing, others, beneath)
     if recall is not None:
@@ -181,6 +185,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     used.note(),
                     built.note,
                     inside.note(),
+                    apart.note,
                     unfound(tree, reported, archs, request.changed is None),
                     unrun(out),
                     *(error.message for error in vain),

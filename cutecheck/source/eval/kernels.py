@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
@@ -71,10 +71,7 @@ def launch(
     flags = tuple(_letter(spell(v)) for v in values if _is_flag(v))
     if len(values) == 1 and isinstance(values[0], ClassInst) and _is_called(m, values[0], span):
         types, flags = _told(types)
-    if m.budget.limits.twins:
-        elements = element_types(values)
-        types = without_elements(types, elements)
-        flags += tuple(elements)
+    types, flags = _with_twins(m, values, types, flags)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     key = key_of(best.fn)
     if _is_told(m, key):
@@ -153,6 +150,12 @@ def _told(kernel: str) -> tuple[str, tuple[str, ...]]:
     return _FLAG.sub("_", kernel), tuple(map(_letter, _FLAG.findall(kernel)))
 
 
+def _with_twins(m: Machine, values: Iterable[Value], types: str, flags: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """Of many units element types of one width count as flags do."""
+    elements = element_types(values) if m.budget.limits.twins else {}
+    return without_elements(types, elements), (*flags, *elements)
+
+
 def _is_called(m: Machine, cls: ClassInst, span: Span) -> bool:
     return isinstance(method_of_object(m, Object(cls), "operator()", span), FuncSet)
 
@@ -198,7 +201,7 @@ def _launch_operator(
     if _is_told(m, kernel):
         return Unknown(f"further instantiations of `{cls.name}` were not walked", span)
     m.history.launched.add(id(cls))
-    types, flags = _told(walked)
+    types, flags = _with_twins(m, (cls,), *_told(walked))
     alike = kind_of(m, kernel, (cls,))
     answer = m.history.launches.ask(
         kernel, types, walked, capped=False, alike=alike, flags=flags, unbound=m.recorder.open

@@ -10,7 +10,7 @@ TIME_IS_UP = "raise `file-timeout`"
 MEMORY_IS_UP = "raise `max-memory`"
 FILES_SHARE = 3
 MANY_UNITS = 300
-_SOME_UNITS = 24
+SOME_UNITS = 24
 _FEW_UNITS = 8
 _HUNDREDS = 150
 _OF_HUNDREDS = 200  # how much fewer are alike there: two of each kind in each part of a folder
@@ -56,11 +56,19 @@ class Limits:
         """Where kinds are coarse: walks of a class with sites or copies of its own, in a neighbourhood."""
         return 2 * self.alike
 
-    def over(self, units: int) -> Limits:
+    @property
+    def a_value(self) -> int:
+        """Of many files that only instantiate: how many are evaluated for each value (source/representatives.py)."""
+        return -(-self.flag_combinations // 2)
+
+    def over(self, units: int, left_out: int = 0) -> Limits:
         """The limits of a run over so many translation units: the more there are, the less each may take.
+
+        For ``left_out`` of them others stand: they count as far as to make them many.
 
         In few steps, so that a new file rarely changes the limits of all others.
         """
+        units = max(units - left_out, min(units, SOME_UNITS + 1))
         share = 1 if units <= MANY_UNITS else 2 if units <= 2 * MANY_UNITS else 4
         steps, idle = max(1, self.steps_per_root // share), max(1, self.idle_steps // min(share, 2))
         hundreds = units > _HUNDREDS and share <= 2
@@ -70,9 +78,9 @@ class Limits:
             idle_steps=idle,
             alike=max(1, self.alike // (_OF_HUNDREDS if hundreds else share**4)),
             barren=self.barren_iterations if hundreds else self.barren,
-            flag_combinations=self.flag_combinations if units <= _SOME_UNITS else -(-self.flag_combinations // 2),
+            flag_combinations=self.flag_combinations if units <= SOME_UNITS else self.a_value,
             shared=self.shared or units > _FEW_UNITS,
-            twins=self.twins or units > _SOME_UNITS,
+            twins=self.twins or units > SOME_UNITS,
             many=self.many or share > 1,
             coarse=self.coarse or share > 2,
         )

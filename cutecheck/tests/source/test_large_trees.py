@@ -59,6 +59,14 @@ def test_a_few_of_many_alike_are_walked_and_the_others_counted(tmp_path: Path) -
     assert sum(count for _, count in few.dropped) == 3
 
 
+def test_element_types_of_one_width_count_as_flags_where_units_are_many(tmp_path: Path) -> None:
+    kernels = [f"{t}, lib::Row, {n}" for t in ("float", "int") for n in (8, 16)]
+    files = {"lib.h": HEADER, "a.cu": unit(*kernels)}
+    assert len(sizes(facts(tmp_path, files, Limits(flag_combinations=1)))) == 4
+    few = facts(tmp_path, files, Limits(flag_combinations=1, twins=True))  # one more for the value that none had
+    assert len(sizes(few)) == 3 and sum(count for _, count in few.dropped) == 1
+
+
 def test_a_method_that_is_left_out_may_have_changed_its_object(tmp_path: Path) -> None:
     text = (
         "#include <cute/tensor.hpp>\n"
