@@ -142,7 +142,7 @@ class Launches:
         # flags rarely change a layout: a few combinations of them, and each value of each once, stand for the rest
         told = asked.capped or bool(asked.flags)
         few = self.limits.flag_combinations
-        if asked.kernel.startswith(REPLAYED) and not self.limits.twins:
+        if asked.kernel.startswith(REPLAYED) and not self.limits.lone:
             few = MOST_REPLAYED
         if told and len(done) >= few and self._known(asked):
             return "dropped"

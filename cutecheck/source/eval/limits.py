@@ -42,6 +42,8 @@ class Limits:
     mebibytes: int = 4096
     shared: bool = False  # what units instantiate of one kernel: a few in all are run pass by pass
     twins: bool = False  # of kernels that differ in element types of one width, too, so few are walked
+    lone: bool = False  # such runs are of one instantiation a kernel
+    by_kind: bool = False  # or of one of a kind, where some units stand for many
     many: bool = False  # translation units: then launches of kernels without CuTe are left out
     barren: int = 0  # these iterations, where `alike` is less than was asked for
     coarse: bool = False  # kinds: of so many units that only classes with sites or copies tell them apart
@@ -81,10 +83,13 @@ class Limits:
             flag_combinations=self.flag_combinations if units <= SOME_UNITS else self.a_value,
             shared=self.shared or units > _FEW_UNITS,
             twins=self.twins or units > SOME_UNITS,
+            lone=self.lone or (units > SOME_UNITS and not left_out),
+            by_kind=self.by_kind or left_out > 0,
             many=self.many or share > 1,
             coarse=self.coarse or share > 2,
         )
 
     def by_units(self) -> tuple[int, ...]:
         """Those that depend on how many units there are, and change what is walked of one."""
-        return (self.steps_per_root, self.idle_steps, self.flag_combinations, int(self.twins), int(self.shared))
+        runs = (int(self.twins), int(self.shared), int(self.lone), int(self.by_kind))
+        return (self.steps_per_root, self.idle_steps, self.flag_combinations, *runs)

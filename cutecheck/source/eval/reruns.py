@@ -9,6 +9,7 @@ from cutecheck.facts import ELEMENT_READ, Call, Span, TensorFact, Unknown
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import Replay
 from cutecheck.model.ints import known_value
+from cutecheck.source.eval.alike import kind_of
 from cutecheck.source.eval.launches import MOST_REPLAYED, REPLAYED, key_of
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.one_run import MOST_STEPS, Start, others, run
@@ -20,6 +21,7 @@ from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import Numbers, shares
 from cutecheck.source.eval.record.running import AT_LEAST, FEWER, MORE_PASSES
 from cutecheck.source.eval.record.unwritten import Unwritten
+from cutecheck.source.eval.specialised import arguments
 from cutecheck.source.eval.teams import Team, cheaper, few_passes, run_team, waits
 from cutecheck.source.eval.tile_runs import with_tiles
 from cutecheck.source.eval.values import Object, Value
@@ -43,7 +45,7 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     copies = by_name or any(e.kernel == symbol for e in recorder.events.values())
     if not m.dialect.by_value or limits.many or not copies or not _is_reported(m, symbol):
         return
-    if (limits.shared or limits.twins) and m.history.launches.ask(f"{REPLAYED}{key_of(best.fn)}", "", symbol) != "walk":
+    if (limits.shared or limits.twins) and not _is_asked(m, best, self_, symbol):
         return  # of many instantiations one stands for the others
     walked, steps = m.history.replayed.get(id(best.fn), (0, 0))
     if walked >= MOST_REPLAYED or steps > MOST_STEPS:
@@ -84,6 +86,15 @@ def replay(m: Machine, best: Candidate, self_: Object | None, args: list[Value],
     m.history.replayed[id(best.fn)] = walked + 1, steps + cost
     if made is not None:
         recorder.replayed(made, symbol, best.fn.span)
+
+
+def _is_asked(m: Machine, best: Candidate, self_: Object | None, symbol: str) -> bool:
+    """Whether this instantiation is to be run. Where some files stand for many the first ones are all of one kind: of
+    each kind one is."""
+    key = key_of(best.fn)
+    if m.budget.limits.by_kind:
+        symbol = kind_of(m, key, (*arguments(m, best.fn, best.env), *(() if self_ is None else (self_,))))
+    return m.history.launches.ask(f"{REPLAYED}{key}", "", symbol) == "walk"
 
 
 def _is_reported(m: Machine, symbol: str) -> bool:
