@@ -12,8 +12,8 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Var
 from cutecheck.model.ints import Condition, Rel
 from cutecheck.model.notation_dsl import WIDE
-from cutecheck.model.prove.contracts import NAME
-from cutecheck.model.prove.domains import expressions
+from cutecheck.model.prove.contracts import NAME, said
+from cutecheck.model.prove.domains import OR_NONE, expressions
 from cutecheck.records import record
 
 _CONTRACT = re.compile(rf"\s*({NAME})\s*(?:%\s*(\d+)\s*==\s*0|(<=|<|>=|>|==)\s*(\d+))\s*")
@@ -81,5 +81,7 @@ def _hypotheses(value: object, contracts: Sequence[Contract]) -> list[Hypothesis
         Hypothesis(c.condition(v), None, "config")
         for c in contracts
         for name, v in sorted(found.items())
-        if (plain := re.sub(r"#+\d*$", "", name)) == c.name or plain.removesuffix(WIDE) == c.name
+        if (plain := re.sub(r"#+\d*$", "", name)) == c.name
+        or plain.removesuffix(WIDE) == c.name
+        or (c.rel == "%" and OR_NONE in plain and said(plain) == c.name)
     ]

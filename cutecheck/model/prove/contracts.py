@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from cutecheck.model.prove.domains import OR_NONE, WITHIN
 from cutecheck.model.prove.obligation import Outcome, Verdict
 
 _REASON = "holds if {}, which nothing in the source states"
@@ -17,6 +18,12 @@ _STATABLE = re.compile(NAME + r" % \d+ == 0")
 def reason(contract: str) -> str:
     """The reason of an outcome that is unknown for want of this contract."""
     return _REASON.format(contract)
+
+
+def said(text: str) -> str:
+    """Names as the source has them: without what keeps them apart, and of a number or 0 that of the number: what
+    divides it divides either."""
+    return re.sub(r"[#~]+\d+", "", text).replace(OR_NONE + WITHIN, "")
 
 
 def in_source(variable: str) -> bool:

@@ -14,6 +14,9 @@ from cutecheck.records import field_names
 PER_THREAD = "~"  # in the name of a variable: any integer of its domain, of each thread its own
 
 WITHIN = "'"  # ends the name of a variable, before its number, whose values lie in its domain and may be fewer
+OR_NONE = (
+    "|0"  # after the name of a number, before that mark: the number or 0, as a stride of a mode that may be absent
+)
 INDICES = ("threadIdx.", "blockIdx.", "rest[", "value[", "iteration#", "iterations#")
 
 

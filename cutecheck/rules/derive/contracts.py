@@ -88,7 +88,7 @@ def prove_or_contract(obligation: Obligation, variables: list[Var], divisor: int
         return context.record(
             replace(outcome, verdict=Verdict.UNKNOWN, witness=None, reason=reason, scope="", measure=())
         )
-    stated = re.sub(r"[#~]+\d+", "", " and ".join(map(str, needed)))  # names without the suffixes that keep them apart
+    stated = " and ".join(dict.fromkeys(contracts.said(str(c)) for c in needed))
     reason = contracts.reason(stated)
     runs = renamed(runs, asked.names)
     return context.record(
@@ -112,9 +112,9 @@ def too_weak(hypotheses: Iterable[Hypothesis], outcome: Outcome) -> str | None:
     for h in hypotheses:
         if needed and h.condition.rel is Rel.DIVIDES and isinstance(h.condition.rhs, Expr):
             said = {v.name for v in h.condition.rhs.variables()}
-            names = {re.sub(r"#+\d+", "", name) for name in (said if own is None else said & own)}
+            names = {contracts.said(name) for name in (said if own is None else said & own)}
             if any(_named(n, needed) for n in names):
-                return re.sub(r"#+\d+", "", str(h.condition))
+                return contracts.said(str(h.condition))
     if isinstance(objects, Alignment):
         for v in open_variables(objects.offset, objects.rest.stride):
             if _DECLARED.match(v.name) and v.domain.step > 1 and _named(v.name, needed):

@@ -33,10 +33,12 @@ void host(half_t* q, TABLE const* table, INDEX row, INDEX batch) {
 """
 
 
-def _aligned(tmp_path: Path, table: str, index: str, before: str, offset: str) -> set[tuple[str, str]]:
+def _aligned(
+    tmp_path: Path, table: str, index: str, before: str, offset: str, assume: tuple[str, ...] = ()
+) -> set[tuple[str, str]]:
     text = KERNEL.replace("TABLE", table).replace("INDEX", index).replace("BEFORE", before).replace("OFFSET", offset)
     (tmp_path / "rows.cu").write_text(text)
-    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",), assume=assume))
     assert not report.failures and not report.errors
     found = [o for o in report.outcomes if o.obligation.property == "vector-aligned"]
     assert len(found) == 2
@@ -69,3 +71,23 @@ def test_what_a_table_holds_may_be_multiples(tmp_path: Path, table: str) -> None
 def test_an_index_that_takes_every_value_is_none(tmp_path: Path) -> None:
     ((verdict, _),) = _aligned(tmp_path, "int", "int64_t", "", "8 * row + blockIdx.y")
     assert verdict == "refuted"
+
+
+@pytest.mark.parametrize("chosen", ["table ? batch : 0", "!table ? 0 : batch", "table ? 2 * batch : 0"])
+@pytest.mark.parametrize("checked", [False, True])
+def test_a_stride_or_none_asks_for_the_stride(
+    chosen: str, checked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """``!is_varlen ? params.batch_stride : 0`` on the host; what it checks of the number afterwards is known of it."""
+    state = "if (each % 8 != 0) return;" if checked else ""
+    host = f"INDEX each = {chosen}; {state} rows"
+    monkeypatch.setattr(
+        f"{__name__}.KERNEL",
+        KERNEL.replace("table, row, batch);", "table, row, each);").replace("  rows<64", f"  {host}<64"),
+    )
+    by = 4 if "2 *" in chosen else 8
+    asked = "row % 8 == 0" if checked else f"batch % {by} == 0 and row % 8 == 0"
+    found = _aligned(tmp_path, "int", "int64_t", "", "blockIdx.y * batch")
+    assert found == {("unknown", f"holds if {asked}, which nothing in the source states")}
+    stated = ("row % 8 == 0", f"batch % {by} == 0", "batch >= 64")  # the last says nothing of what may be 0
+    assert _aligned(tmp_path, "int", "int64_t", "", "blockIdx.y * batch", stated) == set()

@@ -17,7 +17,7 @@ from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import both_ways, flags, shared_elements
 from cutecheck.source.eval.statements.done import Done, Raised
 from cutecheck.source.eval.statements.exits import Exits, finish
-from cutecheck.source.eval.statements.joins import join
+from cutecheck.source.eval.statements.joins import OF_CONDITIONAL, join
 from cutecheck.source.eval.statements.numbers import snapshot
 from cutecheck.source.eval.statements.recurrences import Written, written
 from cutecheck.source.eval.threads import answered, by_thread, differs, turns
@@ -198,7 +198,7 @@ def alternatives(
         m.journal.undo(mark)
         _joined(m, after_first, after_second, node.span, cond, varying)
     a, b = m.dialect.alike(a, b)
-    return join(m, a, b, "the two branches of ?:", node.span, cond, varying)
+    return join(m, a, b, OF_CONDITIONAL, node.span, cond, varying)
 
 
 def perhaps(

@@ -13,6 +13,8 @@ from cutecheck.model import expr as ex
 from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
+from cutecheck.model.prove.contracts import in_source, said
+from cutecheck.model.prove.domains import OR_NONE, WITHIN
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.chosen import OneOf, one_of
 from cutecheck.source.eval.enums import EnumRef
@@ -37,6 +39,7 @@ from cutecheck.source.eval.values import (
     Value,
 )
 
+OF_CONDITIONAL = "the two branches of ?:"
 # of the texts of two values, past which what may be either of them is a number of its own; of values that differ from
 # thread to thread 40 times as many on the device, as that would leave nothing to be said of conflicts
 _PARTS = 120
@@ -167,6 +170,8 @@ def cover(m: Machine, a: Any, b: Any, what: str, span: Span, static: bool = True
         if not varies(apart) and (ex.divisor(apart) > 1 or None not in ex.bounds(apart)):
             return Dyn(ex.add(other, m.fresh(within(name, apart), hull(ex.const(0), apart)).expr))
         return Dyn(ex.add(other, ex.mul(m.fresh(name, Domain(0, 1)).expr, apart)))
+    if what == OF_CONDITIONAL and (number := _or_none(m, a, b)) is not None:
+        return number
     static = static and isinstance(a, (int, Sym)) and isinstance(b, (int, Sym))
     m.recorder.symbols = m.recorder.symbols or static
     if isinstance(a, int) and isinstance(b, int):
@@ -248,6 +253,20 @@ def _longer(most: int, *values: Expr) -> bool:
             parts += 1 + len(monomial)
             todo += [a for atom in monomial if isinstance(atom, Op) for a in atom.args]
     return parts > most
+
+
+def _or_none(m: Machine, a: Any, b: Any) -> Dyn | None:
+    """Of a number that the source has a name for, or 0: called after it, as a contract on the number is one on both."""
+    named = [as_expr(v) for v in (a, b) if not (isinstance(v, int) and v == 0)]
+    terms = named[0].terms if len(named) == 1 else ()
+    if len(terms) != 1 or len(terms[0][0]) != 1:
+        return None
+    ((atom,), times) = terms[0]
+    name = said(atom.name) if isinstance(atom, Var) else ""
+    if not isinstance(atom, Var) or not in_source(name):
+        return None
+    either = m.fresh(f"{name}{OR_NONE}{WITHIN}", hull(ex.const(0), ex.atom_expr(atom)))
+    return Dyn(ex.mul(ex.const(times), either.expr))
 
 
 def hull(*values: Expr) -> Domain:
