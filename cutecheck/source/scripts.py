@@ -322,6 +322,7 @@ _mine: list[_Work] = []  # in a worker: what its parent is at
 
 def _begin(work: _Work) -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     _mine.append(work)
 
 

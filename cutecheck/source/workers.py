@@ -214,6 +214,7 @@ def _serve(
 ) -> None:
     """The life of a worker: shares of jobs in, one part each out."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent hears it and ends us
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
     for other in others:
         other.close()
     own: dict[tuple[str, str], Launches] = {}
