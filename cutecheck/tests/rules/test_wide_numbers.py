@@ -91,3 +91,10 @@ def test_a_stride_or_none_asks_for_the_stride(
     assert found == {("unknown", f"holds if {asked}, which nothing in the source states")}
     stated = ("row % 8 == 0", f"batch % {by} == 0", "batch >= 64")  # the last says nothing of what may be 0
     assert _aligned(tmp_path, "int", "int64_t", "", "blockIdx.y * batch", stated) == set()
+
+
+def test_an_index_or_none_is_no_index(tmp_path: Path) -> None:
+    """``block_or_0``: the names of indices are theirs alone."""
+    start = "int at = table ? blockIdx.y : 0; at = at * 8;"
+    found = _aligned(tmp_path, "int", "int64_t", start, "at * batch")
+    assert found == {("unknown", "holds if row % 8 == 0, which nothing in the source states")}

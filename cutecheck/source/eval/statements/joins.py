@@ -14,7 +14,7 @@ from cutecheck.model.expr import Domain, Expr, Op, Var
 from cutecheck.model.integers import LARGE, LARGEST
 from cutecheck.model.ints import Dyn, Int, Sym, as_expr
 from cutecheck.model.prove.contracts import in_source, said
-from cutecheck.model.prove.domains import OR_NONE, WITHIN
+from cutecheck.model.prove.domains import OR_NONE, WITHIN, takes_all
 from cutecheck.source.eval import classes
 from cutecheck.source.eval.chosen import OneOf, one_of
 from cutecheck.source.eval.enums import EnumRef
@@ -263,7 +263,7 @@ def _or_none(m: Machine, a: Any, b: Any) -> Dyn | None:
         return None
     ((atom,), times) = terms[0]
     name = said(atom.name) if isinstance(atom, Var) else ""
-    if not isinstance(atom, Var) or not in_source(name):
+    if not isinstance(atom, Var) or not in_source(name) or takes_all(atom.name):  # no index, nor counter
         return None
     either = m.fresh(f"{name}{OR_NONE}{WITHIN}", hull(ex.const(0), ex.atom_expr(atom)))
     return Dyn(ex.mul(ex.const(times), either.expr))
