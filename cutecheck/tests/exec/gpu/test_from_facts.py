@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -77,14 +78,6 @@ def test_a_slice_without_its_modes_of_one_element_is_the_whole_fragment(events: 
     (store,) = (e for e in events if e.kind == "copy" and e.operands[0].space == "rmem")
     probe = probe_of(store, events)
     assert isinstance(probe, CopyProbe) and probe.fragment is not None and len(probe.fragment.shape) == 3  # type: ignore[arg-type]
-
-
-@pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
-def test_both_compile(events: tuple[Event, ...], tmp_path: Path) -> None:
-    assert isinstance(COMPILER, Compiler)
-    units = [unit for e in events if (unit := unit_of(probe_of(e, events))) is not None]
-    assert len(units) == 3
-    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 3
 
 
 PLAIN = """
@@ -168,7 +161,13 @@ def test_plain_copies_that_are_not_run_say_why(plain: tuple[Event, ...]) -> None
 
 
 @pytest.mark.skipif(isinstance(COMPILER, NoCompiler), reason=getattr(COMPILER, "reason", ""))
-def test_plain_copies_compile(plain: tuple[Event, ...], tmp_path: Path) -> None:
+def test_they_compile(events: tuple[Event, ...], plain: tuple[Event, ...], tmp_path: Path) -> None:
+    """All in one unit: most of the time CuTe's headers are read."""
     assert isinstance(COMPILER, Compiler)
-    units = [unit for e in (*plain[:2], *plain[4:]) if (unit := unit_of(probe_of(e))) is not None]
-    assert [m.failure for m in compile_units(units, "sm_90a", COMPILER, tmp_path)] == [""] * 5
+    probes = [*(probe_of(e, events) for e in events), *(probe_of(e) for e in (*plain[:2], *plain[4:]))]
+    units = [unit for probe in probes if (unit := unit_of(probe)) is not None]
+    assert len(units) == 8 and all(unit.text.startswith('#include "') for unit in units)
+    text = "\n".join(re.sub(r"\bChecked", f"Checked{i}_", unit.text) for i, unit in enumerate(units))
+    (made,) = compile_units([codegen.Unit("all", text)], "sm_90a", COMPILER, tmp_path)
+    assert made.failure == "" and made.cubin is not None
+    assert all(f".text.{unit.kernel}\0".encode() in made.cubin.read_bytes() for unit in units)
