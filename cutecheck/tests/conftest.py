@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import inspect
 import os
+from collections.abc import Iterator
 from itertools import count
 
 import pytest
@@ -30,10 +31,24 @@ def pytest_pyfunc_call(pyfuncitem: pytest.Function) -> bool:
     return True
 
 
+@pytest.fixture(scope="session", autouse=True)
+def made_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What a compiler makes of CuTe's headers, and Python of modules in processes of their own, all tests share.
+
+    Where Python is told to keep no bytecode such a process takes most of its time to compile the modules that it
+    imports.
+    """
+    base = tmp_path_factory.getbasetemp()
+    of_all = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
+    with pytest.MonkeyPatch.context() as environ:
+        environ.setenv("CUTECHECK_CACHE", str(of_all / "compiled"))
+        if os.environ.get("PYTHONDONTWRITEBYTECODE"):
+            environ.delenv("PYTHONDONTWRITEBYTECODE")
+            environ.setenv("PYTHONPYCACHEPREFIX", str(of_all / "bytecode"))
+        yield
+
+
 @pytest.fixture(autouse=True)
 def own_cache(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test sees what another, or the user, keeps, but for what a compiler has made of CuTe's headers."""
-    base = tmp_path_factory.getbasetemp()
-    monkeypatch.setenv("CUTECHECK_CACHE_DIR", str(base / f"cache{next(_NUMBERS)}"))
-    of_all = base.parent if os.environ.get("PYTEST_XDIST_WORKER") else base
-    monkeypatch.setenv("CUTECHECK_CACHE", str(of_all / "compiled"))
+    """No test sees what another, or the user, keeps."""
+    monkeypatch.setenv("CUTECHECK_CACHE_DIR", str(tmp_path_factory.getbasetemp() / f"cache{next(_NUMBERS)}"))

@@ -1,13 +1,13 @@
 """Runs cutecheck in this process and says on stderr what it does to the world beyond reading.
 
-Usage: python watched.py CACHE_DIR ARGUMENT...   One ``!`` line an event: programs, sockets, writes outside CACHE_DIR,
-code whose file is not part of an installation.
+Usage: python watched.py CACHE_DIR ARGUMENT...   One ``!`` line an event: programs, sockets, writes outside CACHE_DIR
+and the folder that Python was given for bytecode, code whose file is not part of an installation.
 """
 
 import os
 import sys
 
-ALLOWED = tuple(os.path.realpath(p) for p in (sys.argv[1], os.devnull))
+ALLOWED = tuple(os.path.realpath(p) for p in (sys.argv[1], os.devnull, sys.pycache_prefix or os.devnull))
 OWN = tuple(os.path.realpath(p) for p in {*sys.path[1:], sys.prefix, sys.base_prefix})  # [0] is this file's folder
 PROGRAMS = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "os.spawn", "os.startfile", "pty.spawn")
 CHANGES = ("os.remove", "os.rename", "os.mkdir", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod",
