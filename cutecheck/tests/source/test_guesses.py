@@ -60,10 +60,17 @@ def _facts(path: Path) -> set[str]:
     return told
 
 
-@pytest.fixture
-def source(tmp_path: Path) -> Path:
-    (tmp_path / "k.cu").write_text(KERNEL)
-    return tmp_path
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("guesses")
+    (folder / "k.cu").write_text(KERNEL)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def right(source: Path) -> set[str]:
+    """The facts that are found with the guesses that are made."""
+    return _facts(source)
 
 
 def _counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
@@ -95,17 +102,21 @@ WRONG = [
 ]
 
 
-@pytest.mark.parametrize("number", range(len(WRONG)))
-def test_a_wrong_guess_changes_no_fact(source: Path, monkeypatch: pytest.MonkeyPatch, number: int) -> None:
-    right = _facts(source)
-    monkeypatch.setattr(recurrences, "guess", lambda *given: (WRONG[number],))
-    assert _facts(source) == right
-    monkeypatch.setattr(recurrences, "guess", lambda *given: tuple(WRONG))
+ALL = len(WRONG)  # together
+
+
+@pytest.mark.parametrize("number", [*range(len(WRONG)), ALL])
+def test_a_wrong_guess_changes_no_fact(
+    source: Path, right: set[str], monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    guesses = tuple(WRONG) if number == ALL else (WRONG[number],)
+    monkeypatch.setattr(recurrences, "guess", lambda *given: guesses)
     assert _facts(source) == right
 
 
-def test_a_guess_that_were_not_checked_would_change_facts(source: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    right = _facts(source)
+def test_a_guess_that_were_not_checked_would_change_facts(
+    source: Path, right: set[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(recurrences, "guess", lambda *given: tuple(WRONG))
     monkeypatch.setattr(recurrences, "_changes", lambda *given: True)
     assert _facts(source) != right

@@ -164,5 +164,5 @@ def test_variables_that_have_ended_are_not_lost_any_more(
 
     lost = losses.lost_leaked
     monkeypatch.setattr(losses, "lost_leaked", counted)
-    assert number(tmp_path, KERNEL, f"store(&y); {scope * 30}", "y") is None
+    assert number(tmp_path, KERNEL, f"store(&y); {scope * 12}", "y") is None
     assert 0 < most < 10
