@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from cutecheck.exec.headers import Headers
+from cutecheck.tests.precompiled import with_cute
 
 _NODE = re.compile(r"\\node\[fill=(\{[^}]*\}|[^\]]*)\] at \((-?\d+),(-?\d+)\) \{(.*)\};")
 _TV = re.compile(r"\\shortstack\{T(\d+) \\\\ V(\d+)\}")
@@ -52,7 +53,7 @@ int main() {{
         path = Path(directory) / "latex.cpp"
         path.write_text(source)
         program = Path(directory) / "latex"
-        command = [headers.compiler, "-std=c++17", "-O1", "-w", *headers.arguments(), str(path), "-o", str(program)]
+        command = [*with_cute(headers), str(path), "-o", str(program)]
         built = subprocess.run(command, capture_output=True, text=True, timeout=600, check=False)
         assert built.returncode == 0, built.stderr[-3000:]
         ran = subprocess.run([str(program)], capture_output=True, text=True, timeout=60, check=True)

@@ -5,9 +5,11 @@ from pathlib import Path
 import pytest
 
 from cutecheck.exec.headers import NoHeaders, find_headers
+from cutecheck.tests.precompiled import with_head
 from cutecheck.tests.source.random_pieces import piece
 from cutecheck.tests.source.random_pieces.reference import Compiler
 from cutecheck.tests.source.random_tiled.compare import differences, facts_of, said
+from cutecheck.tests.source.random_tiled.reference import FLAGS, HEAD
 
 FOUND = find_headers()
 SEEDS = {"code": range(6000, 6006), "views": range(6000, 6004)}  # more: scripts/random_pieces.py
@@ -21,7 +23,7 @@ def test_what_is_said_of_random_pieces_is_what_cute_prints(kind: str, tmp_path: 
     pieces = [piece(kind, s) for s in SEEDS[kind]]
     facts = facts_of(pieces, tmp_path / "k")
     assert facts.errors == ()
-    results, known = Compiler(FOUND, tmp_path).run(pieces), said(pieces, facts)
+    results, known = Compiler(FOUND, tmp_path, with_head(FOUND, FLAGS, HEAD)).run(pieces), said(pieces, facts)
     right = 0
     for one in pieces:
         shown = results[one.seed]

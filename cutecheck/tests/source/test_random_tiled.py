@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from cutecheck.exec.headers import NoHeaders, find_headers
+from cutecheck.tests.precompiled import with_head
 from cutecheck.tests.source.random_tiled.compare import differences, facts_of, said
 from cutecheck.tests.source.random_tiled.configs import Config
-from cutecheck.tests.source.random_tiled.reference import Compiler, Shown
+from cutecheck.tests.source.random_tiled.reference import FLAGS, HEAD, Compiler, Shown
 
 FOUND = find_headers()
 SHALLOW, DEEP = range(7000, 7006), range(7008, 7009)  # more: scripts/random_tiled.py
@@ -20,7 +21,7 @@ def test_what_is_said_of_random_configurations_is_what_cute_prints(tmp_path: Pat
     configs = [*(Config(s, 0.0) for s in SHALLOW), *(Config(s, 1.0) for s in DEEP)]
     facts = facts_of(configs, tmp_path / "k")
     assert facts.errors == ()
-    results, known = Compiler(FOUND, tmp_path).run(configs), said(configs, facts)
+    results, known = Compiler(FOUND, tmp_path, with_head(FOUND, FLAGS, HEAD)).run(configs), said(configs, facts)
     right = {"o": 0, "s": 0, "l": 0, "c": 0}
     for config in configs:
         shown = results[config.seed]

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Protocol
 
 from cutecheck.exec.headers import Headers
+from cutecheck.tests.precompiled import with_cute
 
 PROLOGUE = r"""
 #include <cstdio>
@@ -74,8 +75,7 @@ def compile_rows(
         path = Path(directory) / "rows.cpp"
         path.write_text(source)
         program = Path(directory) / "rows"
-        command = [headers.compiler, "-std=c++17", "-O0", "-w", "-fmax-errors=0", "-ftemplate-backtrace-limit=0"]
-        command += [*headers.arguments(), str(path)]
+        command = [*with_cute(headers), "-fmax-errors=0", "-ftemplate-backtrace-limit=0", str(path)]
         command += ["-o", str(program)] if link else ["-fsyntax-only"]
         built = subprocess.run(command, capture_output=True, text=True, timeout=1800, check=False)
         if built.returncode != 0:

@@ -22,6 +22,7 @@ from cutecheck.model.basis import X
 from cutecheck.model.ints import CuteError, Dyn, known_value
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle
 from cutecheck.model.notation import show
+from cutecheck.tests.precompiled import with_cute
 
 PRELUDE = r"""
 #include <cute/tensor.hpp>
@@ -295,8 +296,7 @@ def run(headers: Headers, chosen: list[Case]) -> list[list[str] | str]:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "cases.cpp"
             path.write_text(body)
-            options = ("-std=c++17", "-O1", "-w", *headers.arguments())
-            command = [headers.compiler, *options, str(path), "-o", str(path) + ".x"]
+            command = [*with_cute(headers), str(path), "-o", str(path) + ".x"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             if done.returncode == 0:
                 printed = subprocess.run([str(path) + ".x"], capture_output=True, text=True, check=True).stdout

@@ -15,7 +15,7 @@ from cutecheck.tests.source.random_kernels.programs import Program
 LANES = (0, 1, 5, 16, 31)
 SIZES = ((0, 1), (1, 2), (3, 2), (4, 4))  # of n and m
 _FLAGS = ("-std=c++17", "-O0", "-w", "-fsanitize=signed-integer-overflow,shift")
-_HEAD = "".join(
+HEAD = "".join(
     f"#include <{name}>\n"
     for name in ("cute/tensor.hpp", "cstdio", "cstdlib", "functional", "new", "utility", "vector")
 )
@@ -50,8 +50,8 @@ class Shown:
 class Compiler(HostCompiler):
     """What programs show when they have run."""
 
-    def __init__(self, headers: Headers, folder: Path) -> None:
-        super().__init__(headers, folder, _FLAGS, _HEAD)
+    def __init__(self, headers: Headers, folder: Path, made: Path | None = None) -> None:
+        super().__init__(headers, folder, _FLAGS, HEAD, made)
 
     def run(self, programs: Sequence[Program]) -> dict[int, list[Shown] | str]:
         """By seed; a text for a program that does not compile, overflows, or does not end."""

@@ -15,9 +15,9 @@ from cutecheck.tests.source.host_compiler import HostCompiler
 
 SIZES = (64, 136)  # of n
 # -O1 compiles CuTe in half the time of -O0
-_FLAGS = ("-std=c++20", "-O1", "-w", "-fmax-errors=0")
+FLAGS = ("-std=c++20", "-O1", "-w", "-fmax-errors=0")
 _OBJECTS = r"  (alignas|int t =|config|auto (tiled|second|mma|copy.) =)"
-_HEAD = "".join(f"#include <{name}>\n" for name in ("cute/tensor.hpp", "cstdio", "cstdlib", "sys/wait.h", "unistd.h"))
+HEAD = "".join(f"#include <{name}>\n" for name in ("cute/tensor.hpp", "cstdio", "cstdlib", "sys/wait.h", "unistd.h"))
 NAMES = """#include "head.hpp"
 struct Index3 { unsigned x = 0, y = 0, z = 0; };
 static Index3 threadIdx;
@@ -75,8 +75,8 @@ class Compiler(HostCompiler):
     names = NAMES  # what shows values
     objects = _OBJECTS  # statements that tell most refusals, cheaply; none where it is empty
 
-    def __init__(self, headers: Headers, folder: Path) -> None:
-        super().__init__(headers, folder, _FLAGS, _HEAD)
+    def __init__(self, headers: Headers, folder: Path, made: Path | None = None) -> None:
+        super().__init__(headers, folder, FLAGS, HEAD, made)
 
     def run(self, configs: Sequence[Piece]) -> dict[int, list[Shown] | str]:
         """By seed; the error's text for a configuration that CuTe rejects."""
