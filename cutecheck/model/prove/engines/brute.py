@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 from cutecheck.model.expr import Domain
@@ -198,6 +199,14 @@ def _extremes_by_modes(layout: Layout, values: Values) -> tuple[int, int, int]:
     return least, most, count
 
 
+@lru_cache(maxsize=1024)
+def _moved(sw: Swizzle, first: int, layout: Layout) -> tuple[int, int, int] | None:
+    """The least and the greatest place that a swizzle leads to from a start, and how many; None as above."""
+    inner = _listed(layout)
+    image = None if inner is None else swizzled(sw, first, inner)
+    return (min(image), max(image), len(image)) if image else None
+
+
 def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     layout, start = c.layout, brute_memory.start_of(c)(values)
     allocation = number(c.allocation, values)
@@ -208,8 +217,11 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
         image = [start + x for x in offsets(layout, values)]
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         base = c.base.evaluate(values)
-        inner = _listed(layout.b)
         first = base + start + layout.offset
+        ends = _moved(layout.a, first, layout.b)
+        if ends is not None and ends[0] >= base and ends[1] - base < allocation:
+            return None, (("cosize", ends[1] - base + 1), ("allocation", allocation)), ends[2]
+        inner = _listed(layout.b)
         moved = swizzled(layout.a, first, offsets(layout.b, values) if inner is None else inner)
         image = [x - base for x in moved] if base else moved
     else:
