@@ -218,12 +218,18 @@ def _cosize_fits(c: p.CosizeFits, values: Values) -> Checked:
     elif isinstance(layout.a, Swizzle) and isinstance(layout.offset, int) and isinstance(layout.b, Layout):
         base = c.base.evaluate(values)
         first = base + start + layout.offset
+
+        def offset(x: int) -> int:
+            return x - base
+
         ends = _moved(layout.a, first, layout.b)
-        if ends is not None and ends[0] >= base and ends[1] - base < allocation:
-            return None, (("cosize", ends[1] - base + 1), ("allocation", allocation)), ends[2]
+        if ends is not None:
+            least, most = map(offset, ends[:2])
+            if least >= 0 and most < allocation:
+                return None, (("cosize", most + 1), ("allocation", allocation)), ends[2]
         inner = _listed(layout.b)
         moved = swizzled(layout.a, first, offsets(layout.b, values) if inner is None else inner)
-        image = [x - base for x in moved] if base else moved
+        image = list(map(offset, moved))
     else:
         raise TypeError("composed layout without a plain swizzle")
     top = max(image, default=-1)
