@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from cutecheck.cli.app import run as cutecheck
-from cutecheck.exec.gpu.compile import NoCompiler, find_compiler
+from cutecheck.exec.gpu.compile import Compiler, NoCompiler, find_compiler
+from cutecheck.exec.isa import compile as compiling
 from cutecheck.exec.isa import predict, tier
 from cutecheck.exec.isa.compile import Bench, Emitted, Kernel, emitted, find_disassembler
 from cutecheck.exec.isa.from_facts import NoCallError, call_of
@@ -142,13 +143,31 @@ def test_an_atom_of_one_architecture_is_compiled_for_it_alone(facts: Facts, tmp_
     assert dict(plan.predicted) == {("WGMMA", "m64n64k16"): 1}
 
 
+def test_kernels_are_shared_out_to_as_many_compilers_as_there_are_jobs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    units: list[int] = []
+
+    def chunk(kernels: list[Kernel], arch: str, bench: Bench) -> dict[Kernel, Emitted]:
+        units.append(len(kernels))
+        return {k: Emitted({("LDG", k.body): 1}) for k in kernels}
+
+    monkeypatch.setattr(compiling, "_chunk", chunk)
+    (tmp_path / "nvcc").touch()
+    nvcc = Compiler("nvcc", str(tmp_path / "nvcc"), (str(tmp_path),), "4.7.0")
+    asked = [Kernel(str(i), 32) for i in range(5)]
+    made = emitted([*asked, asked[0]], "sm_80", Bench(nvcc, None, tmp_path, 2))
+    assert sorted(units) == [2, 3]
+    assert [dict(one.ptx) for one in made] == [{("LDG", str(i)): 1} for i in (0, 1, 2, 3, 4, 0)]
+
+
 # ---------------------------------------------------------------- with a device compiler
 
 
 @REAL
 def test_the_compiler_emits_what_is_predicted(facts: Facts, tmp_path: Path) -> None:
     assert not isinstance(FOUND, NoCompiler)
-    results = tier.confirm(facts, Bench(FOUND, find_disassembler(), tmp_path, 2), tier.IsaOptions(("sm_80",)))
+    results = tier.confirm(facts, Bench(FOUND, find_disassembler(), tmp_path, 1), tier.IsaOptions(("sm_80",)))
     events = results[len(facts.sites) :]
     assert [(r.status, dict(r.predicted)) for r in events] == [("confirmed", e) for e in EXPECTED]
     assert all(r.status == "confirmed" for r in results if r.fact.kind in ("tiled_copy", "tiled_mma"))
