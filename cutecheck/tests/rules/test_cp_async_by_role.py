@@ -94,25 +94,27 @@ void run(half_t* a, half_t* b, float* c, int k) {
 RELEASE = "      warpgroup_wait<0>();\n      pipe.consumer_release(read);\n"
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "found"),
-    [
-        ("", "", False),
-        ("cp_async_wait<1>", "cp_async_wait<0>", False),  # waits for more than it tells of
-        ("cp_async_wait<1>", "cp_async_wait<2>", True),
-        ("warpgroup_wait<0>", "warpgroup_wait<1>", True),  # the stage is given back while it is read
-        (RELEASE, "      pipe.consumer_release(read);\n      warpgroup_wait<0>();\n", True),
-    ],
-    ids=["right", "waits for all", "waits for too few", "products still run", "given back before the wait"],
-)
-def test_who_waits_for_what(old: str, new: str, found: bool, tmp_path: Path) -> None:
+VARIANTS = {
+    "right": ("", "", False),
+    "waits_for_all": ("cp_async_wait<1>", "cp_async_wait<0>", False),  # for more than it tells of
+    "waits_for_too_few": ("cp_async_wait<1>", "cp_async_wait<2>", True),
+    "products_still_run": ("warpgroup_wait<0>", "warpgroup_wait<1>", True),  # the stage is given back while it is read
+    "given_back_before_the_wait": (RELEASE, "      pipe.consumer_release(read);\n      warpgroup_wait<0>();\n", True),
+}
+
+
+def test_who_waits_for_what(tmp_path: Path) -> None:
+    """All in one run, which reads CUTLASS's pipelines once."""
     found_headers = find_headers()
     if isinstance(found_headers, NoHeaders):
         pytest.skip(str(found_headers))
-    assert old in KERNEL
-    (tmp_path / "a.cu").write_text(KERNEL.replace(old, new, 1) if old else KERNEL)
-    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, include=(found_headers.cutlass,)))
+    for name, (old, new, _) in VARIANTS.items():
+        assert old in KERNEL
+        (tmp_path / f"{name}.cu").write_text(KERNEL.replace(old, new, 1) if old else KERNEL)
+    settings = Settings(arch=("sm_90a",), cache=False, include=(found_headers.cutlass,), jobs=1)
+    report = check(inputs([str(tmp_path)]), settings)
     assert not report.failures
-    codes = {f.code for f in report.findings}
-    assert ("CUT212" in codes) == found
-    assert found or not codes
+    for name, (_, _, found) in VARIANTS.items():
+        codes = {f.code for f in report.findings if f.span.path == f"{name}.cu"}
+        assert ("CUT212" in codes) == found, name
+        assert found or not codes, name
