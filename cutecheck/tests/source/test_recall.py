@@ -184,7 +184,7 @@ def test_limits_that_shrink_with_the_number_of_units_are_part_of_the_question(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store = open_store(str(project / "cache"))
-    idle = "int g(int s) {{ {} Tile t; return s; }}\n".format(" ".join(f"s = s * 3 + {i};" for i in range(8000)))
+    idle = "int g(int s) {{ {} Tile t; return s; }}\n".format(" ".join(f"s = s * 3 + {i};" for i in range(6500)))
     user = project / "src" / "deep" / "user.cu"
     user.write_text(user.read_text() + idle)
     assert facts(project, store).errors == ()

@@ -101,7 +101,7 @@ def test_another_instantiation_is_no_repeat(tmp_path: Path) -> None:
 
 
 def test_processes_agree_on_repeats(tmp_path: Path) -> None:
-    for i in range(12):
+    for i in range(7):  # more than there are processes
         body = f"{AGAIN} kernel<{8 + i}><<<1, 32>>>(p);"
         (tmp_path / f"u{i}.cu").write_text(f'#include "h.h"\nint f{i}() {{ {HOST} {body} }}\n')
     (tmp_path / "h.h").write_text(HEADER)
