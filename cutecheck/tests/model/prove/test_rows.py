@@ -133,5 +133,5 @@ def test_what_all_lanes_share_may_be_a_product_of_many_numbers(grain: int, pitch
         places = {base + g.offset.evaluate({**values, "threadIdx.x": t}) * 2 for t in range(32)}
         if all(p % 8 == 0 for p in places):
             most = max(most, len({p // 32 for p in places}) - -(-len(places) * 8 // 32))
-    answer = bitvec.run(make_obligation(g), Options(rlimit=4_000_000))
+    answer = bitvec.run(make_obligation(g), Options(rlimit=4_000_000, timeout_ms=600_000))
     assert (answer.answer == "holds") == (most <= 0) == bool(answer.reductions)
