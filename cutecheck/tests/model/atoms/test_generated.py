@@ -2,6 +2,7 @@
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -16,15 +17,23 @@ HEADERS = find_headers()
 SCRIPTS = Path(__file__).parents[4] / "scripts"
 
 
+@cache
+def scanned():
+    """What the headers specialise, read once; the scripts are on the path."""
+    from generate_atoms.scan import scan_headers
+
+    return scan_headers(HEADERS.cutlass)
+
+
 @pytest.mark.skipif(isinstance(HEADERS, NoHeaders), reason=getattr(HEADERS, "reason", ""))
 @pytest.mark.skipif(not SCRIPTS.is_dir(), reason="the generator is not part of an installed package")
 def test_a_fresh_sample_prints_what_the_table_says(monkeypatch):
     monkeypatch.syspath_prepend(str(SCRIPTS))
     from generate_atoms.emit import print_traits
-    from generate_atoms.scan import scan_headers, split_list
+    from generate_atoms.scan import split_list
     from generate_atoms.table import plain_type, plan
 
-    scan = scan_headers(HEADERS.cutlass)
+    scan = scanned()
     rng = random.Random(7)
     chosen = rng.sample([p for p in plan(scan, 3, seed=11) if "TMATensor" not in p.assignment], 160)
     includes = [HEADERS.cutlass, *HEADERS.cuda]
@@ -48,14 +57,13 @@ def test_a_fresh_sample_prints_what_the_table_says(monkeypatch):
 def test_the_operations_of_these_headers_are_the_listed_ones(monkeypatch):
     """Of whatever version the headers are: what is scanned is what ``atom --list`` names."""
     monkeypatch.syspath_prepend(str(SCRIPTS))
-    from generate_atoms.scan import scan_headers
     from generate_atoms.versions import operation
 
-    scan = scan_headers(HEADERS.cutlass)
+    scan = scanned()
     with using_cute(HEADERS.version):
         listed = set(atom_names())
-    scanned = {operation(scan, s) for s in scan.specs}
-    assert {n for n in scanned ^ listed if not n.endswith("PREFETCH")} == set()
+    operations = {operation(scan, s) for s in scan.specs}
+    assert {n for n in operations ^ listed if not n.endswith("PREFETCH")} == set()
 
 
 def test_older_versions_have_their_own_atoms():
