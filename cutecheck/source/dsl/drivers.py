@@ -150,7 +150,7 @@ class Driver:
             state["walked"] = before
         for member in members:
             if not member.entries[0].decl.name.startswith("__init"):
-                self._if_new(member, Object(cls, {}, None, cls.name))
+                self._if_new(member, uncalled.unmade(cls))
 
     def _if_new(self, fn: FuncSet, obj: Object | None) -> None:
         if id(fn.entries[0].decl) not in modules.state(self.machine).get("walked", ()):

@@ -21,6 +21,7 @@ _DEPTH = 8  # of values inside each other
 _MAKERS = ("__init__", "__new__", "__post_init__")
 _DEVICE = frozenset({"jit", "kernel"})
 _CLASS = "class that is looked at"
+_UNMADE = "<made>"  # no name that Python has
 
 
 def followed(m: Machine, entry: Entry, args: list[Value], kwargs: dict[str, Value], on_device: bool) -> bool | None:
@@ -51,6 +52,11 @@ def look_at(m: Machine, cls: ClassInst | None) -> None:
     modules.state(m)[_CLASS] = cls
 
 
+def unmade(cls: ClassInst) -> Object:
+    """An object of which nothing is known: that a method sets a field of it does not make it one that ``__init__`` made."""
+    return Object(cls, {}, None, cls.name, {_UNMADE: Unknown(f"nothing in the scanned files makes a `{cls.name}`")})
+
+
 def closed(v: Value, depth: int = 0) -> bool:
     """Whether a value holds nothing that is not known."""
     if isinstance(v, Unknown) or depth > _DEPTH:
@@ -66,7 +72,7 @@ def closed(v: Value, depth: int = 0) -> bool:
     if isinstance(v, dict):
         return all(closed(x, depth + 1) for x in v.values())
     if isinstance(v, Object):  # one without fields may be one that was not made
-        return bool(v.fields) and all(closed(x, depth + 1) for x in v.fields.values())
+        return bool(v.fields) and _UNMADE not in v.initial and all(closed(x, depth + 1) for x in v.fields.values())
     return True
 
 
@@ -92,4 +98,4 @@ def is_host(fn: FuncSet) -> bool:
     return not fn.entries[0].decl.flags & (_DEVICE | {"generator"})
 
 
-__all__ = ["argument", "closed", "followed", "is_host", "look_at"]
+__all__ = ["argument", "closed", "followed", "is_host", "look_at", "unmade"]

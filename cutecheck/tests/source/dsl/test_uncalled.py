@@ -61,6 +61,18 @@ def custom_kernel(data):
 
     inner()
     return c
+
+class NeverMade:
+    def __init__(self, tile):
+        self.tile = tile
+
+    @cute.jit
+    def host(self, mA: cute.Tensor):
+        self.type = cutlass.Float16
+        self.helper()
+
+    def helper(self):
+        cute.make_layout((self.tile, 9))
 """
 
 
@@ -79,6 +91,7 @@ def test_what_uncalled_code_calls(tmp_path: Path) -> None:
     assert of("make_layout((rows") == ("resolved", "(2,5,3):(1,2,10)")
     assert of("make_layout(self.tile") == ("resolved", "(128,64):(1,128)")  # only the tensors are not known
     assert of("a.shape[0], 7") == ("unbound", None)
+    assert of("(self.tile, 9)") == ("unbound", None)  # a field that is set does not make its object
 
 
 CONFTEST = """
