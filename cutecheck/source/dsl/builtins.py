@@ -83,8 +83,12 @@ def module_name(m: Machine, module: str, ident: str, span: Span) -> Value | None
         return Builtin(full)
     if full == "os.sep":
         return "/"
-    if full in ("os.environ", "sys.modules"):
+    if full == "sys.modules":
         return Builtin(full)
+    if full == "os.environ":
+        from cutecheck.source.dsl.stdlib import environment
+
+        return environment(m)
     if module.startswith("torch"):
         from cutecheck.source.dsl.torch import torch_name
 

@@ -14,7 +14,7 @@ from cutecheck.source.dsl import protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence, unique
 from cutecheck.source.dsl.equality import combined, contains, equal, subset
 from cutecheck.source.dsl.flow import fails
-from cutecheck.source.dsl.values import Defaults, Deque, Distinct, Table
+from cutecheck.source.dsl.values import Defaults, Deque, Distinct, Environment, Table
 from cutecheck.source.eval.containers import OPEN, Lost, Shared, changes, lose, unsure, written
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
 
@@ -61,6 +61,8 @@ def get(m: Machine, table: Table, key: Value, span: Span) -> Value:
         made = apply(m, table.factory, [], {}, span)
         put(m, table, key, made, span)
         return made
+    if isinstance(table, Environment):  # a program that asks so is started with it
+        return Unknown(f"the environment variable {key}", span)
     return fails(m, "KeyError", f"no key {key} in this dictionary", span)
 
 

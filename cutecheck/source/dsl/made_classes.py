@@ -126,17 +126,23 @@ def _missing(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
 
 @builtin("dataclasses.fields")
 def _dataclass_fields(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    """Objects with ``name`` and ``default`` for each field."""
+    """Objects with ``name``, ``type``, ``default`` and ``metadata`` for each field."""
     from cutecheck.source.dsl import classes
+    from cutecheck.source.dsl.storage import field_type
     from cutecheck.source.dsl.values import Namespace
 
     cls = args[0] if isinstance(args[0], ClassInst) else getattr(args[0], "cls", None)
     if not isinstance(cls, ClassInst):
         return Unknown("the fields of a value that is not known", span)
-    return tuple(
-        Namespace({"name": n, "default": owner.memo["space"].get(n, Builtin("dataclasses.MISSING"))})
-        for n, (owner, _) in classes.fields(cls)
-    )
+    missing, out = Builtin("dataclasses.MISSING"), []
+    for name, (owner, _) in classes.fields(cls):
+        default = owner.memo["space"].get(name, missing)
+        options: dict[str, Value] = {"default": default}
+        if isinstance(default, Builtin) and default.name == "dataclasses.field":
+            options = {"default": missing, **(default.self_ or {})}
+        known = {"default_factory": missing, "metadata": {}, "init": True, "repr": True, "kw_only": False, **options}
+        out.append(Namespace({"name": name, "type": field_type(m, owner, name), **known}))
+    return tuple(out)
 
 
 def decorated(m: Machine, inst: Value, decl: ir.Class, env: Env) -> Value:

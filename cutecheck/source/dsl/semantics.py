@@ -282,11 +282,13 @@ class DslDialect(Operands):
     def no_value(self, span: Span) -> Value:
         return None
 
-    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
+    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> bool:
         if self.supposing is not None:
             self.supposing.asserted(m, node, env)
-        if self.truth(m.eval(node.cond, env)) is False:
-            flow.fails(m, "AssertionError", "an assertion does not hold", node.span)
+        if self.truth(m.eval(node.cond, env)) is not False:
+            return False
+        flow.fails(m, "AssertionError", "an assertion does not hold", node.span)
+        return True
 
     def listed(self, value: Value) -> Value:
         if isinstance(value, RunTimeRange):

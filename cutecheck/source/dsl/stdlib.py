@@ -12,7 +12,8 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
 from cutecheck.source.dsl.classes import fields, instantiate, takes
-from cutecheck.source.dsl.values import Builtin, HostTensor, Namespace, Parser, Partial
+from cutecheck.source.dsl.modules import state
+from cutecheck.source.dsl.values import Builtin, Environment, HostTensor, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
 
 if TYPE_CHECKING:
@@ -319,5 +320,14 @@ def _parse_args(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
 
 FUNCTIONS["argparse.parse_known_args"] = lambda m, args, kwargs, span: (Namespace(dict(args[0].fields)), [])
 FUNCTIONS["os.path.join"] = lambda m, args, kwargs, span: Extern("a path", span)
-FUNCTIONS["os.environ.get"] = lambda m, args, kwargs, span: args[1] if len(args) > 1 else None
-FUNCTIONS["os.getenv"] = lambda m, args, kwargs, span: args[1] if len(args) > 1 else None
+FUNCTIONS["MappingProxyType()"] = lambda m, args, kwargs, span: args[0]
+
+
+@builtin("os.getenv")
+def _getenv(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return FUNCTIONS["dict.get"](m, [environment(m), *args], kwargs, span)
+
+
+def environment(m: Machine) -> Environment:
+    """``os.environ``."""
+    return state(m).setdefault("environ", Environment())  # type: ignore[no-any-return]

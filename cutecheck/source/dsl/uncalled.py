@@ -53,7 +53,7 @@ def look_at(m: Machine, cls: ClassInst | None) -> None:
 
 
 def unmade(cls: ClassInst) -> Object:
-    """An object of which nothing is known: that a method sets a field of it does not make it one that ``__init__`` made."""
+    """An object of which nothing is known; that a method sets a field of it does not mean that ``__init__`` ran."""
     return Object(cls, {}, None, cls.name, {_UNMADE: Unknown(f"nothing in the scanned files makes a `{cls.name}`")})
 
 

@@ -32,6 +32,10 @@ class Iterated(list[Value]):
     result: Value = None
 
 
+class Environment(dict[Any, Value]):
+    """``os.environ`` of a run without variables for the program: what it sets itself."""
+
+
 class Deque(list[Value]):
     """``collections.deque``: ``most`` items, None for any number."""
 

@@ -162,8 +162,9 @@ class Hooks:
         """Whether a variable has no value yet."""
         return value is None or value is MISSING
 
-    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> None:
-        """After an assertion: the way on may end here."""
+    def asserted(self, m: Machine, node: ir.Assert, env: Env) -> bool:
+        """After an assertion: whether the way on ends here."""
+        return False
 
     def listed(self, value: Value) -> Value:
         """What an expression, not a loop, goes through."""

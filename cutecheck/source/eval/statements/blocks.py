@@ -305,9 +305,7 @@ def _assert(m: Machine, node: ir.Assert, env: Env) -> Done:
             m.recorder.states(m, node, value)
             return Done.NORMAL
     m.recorder.hypothesis(m, node, env)
-    if m.attempts is not None or m.dialect.supposing is not None:
-        m.dialect.asserted(m, node, env)
-    return Done.NORMAL
+    return Done.RETURN if m.dialect.asserted(m, node, env) else Done.NORMAL
 
 
 @runs(ir.With)

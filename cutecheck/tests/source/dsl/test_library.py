@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from cutecheck.source.dsl.library import Library
-from cutecheck.tests.source.dsl.run import variables
+from cutecheck.tests.source.dsl.run import driver, sites, variables
 
 
 def test_a_folder_that_imports_name_may_be_scanned_itself(tmp_path: Path) -> None:
@@ -98,3 +98,63 @@ def test_packages_around_a_module_are_run_before_it(tmp_path: Path, line: str) -
 def test_a_module_is_run_where_it_is_imported_for_what_it_does(tmp_path: Path) -> None:
     text = "import pkg.cute_kinds\nfrom pkg.table import KINDS\nrows = KINDS.get('rows', 0)\n"
     assert variables(tmp_path, text, **PACKAGE)["rows"] == 64
+
+
+SETTINGS = """
+import argparse
+import dataclasses
+import os
+from types import MappingProxyType
+import cutlass
+import cutlass.cute as cute
+
+@dataclasses.dataclass
+class Args:
+    rows: int = dataclasses.field(default=512, metadata={"help": "rows"})
+    cols: list = dataclasses.field(default_factory=list)
+
+    @classmethod
+    def parse(cls):
+        parser = argparse.ArgumentParser()
+        for f in dataclasses.fields(cls):
+            if f.default is not dataclasses.MISSING:
+                parser.add_argument(f"--{f.name}", type=f.type, default=f.default, **f.metadata)
+        return cls(**vars(parser.parse_args()))
+
+META = MappingProxyType({"BLOCK": 1024, "warps": 4})
+MORE = {k.lower(): int(v) for k, v in os.environ.items() if k.startswith("GEMM_")}
+
+def block(**meta):
+    return meta["BLOCK"]
+
+@cute.jit
+def checked(n: cutlass.Constexpr):
+    assert n % 4 == 0, "four at a time"
+    cute.make_layout((n, 7))
+
+def main():
+    cute.make_layout((Args.parse().rows, 1))
+    cute.make_layout((block(**META), len(META), 2))
+    cute.make_layout(({**MORE, "depth": 3}["depth"], MORE.get("tile", 5), 3))
+    cute.make_layout((int(os.environ["ROWS"]) if "ROWS" in os.environ else 6, 4))
+    os.environ["COLS"] = "32"
+    os.environ.setdefault("DEEP", "16")
+    cute.make_layout((int(os.getenv("COLS")), int(os.environ["DEEP"]), int(os.getenv("WIDE", "2")), 5))
+    cute.make_layout((int(os.environ["WIDE"]), 6))
+    for n in (8, 9, 12):
+        checked(n)
+    assert META["warps"] == 5
+    cute.make_layout((1, 8))
+
+main()
+"""
+
+
+def test_settings_of_a_program_and_what_it_asserts(tmp_path: Path) -> None:
+    made = driver(tmp_path, SETTINGS)
+    assert not made.cut, made.cut
+    found = sorted(str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made))
+    assert found == sorted([
+        "(512,1)", "(1024,2,2)", "(3,5,3)", "(6,4)", "(32,16,2,5)", "unknown",  # WIDE is not known
+        "(8,7)", "(12,7)",  # the program refuses 9, and ends before (1,8)
+    ])  # fmt: skip

@@ -20,9 +20,9 @@ def f():
 f()
 """
 LIBS = {
-    "globals().update(os.environ)": ("unknown", "resolved"),
+    "globals().update(os.environ)": ("resolved", "resolved"),
     "globals().update({n: 1 for n in names})\nhere, there = locals(), vars()": ("unknown", "resolved"),
-    "globals()[os.environ['TILE']] = 8": ("resolved", "resolved"),
+    "globals()[os.environ['TILE']] = 8": ("unknown", "resolved"),
     "for n in names:\n    class Base: pass\n    class A(Base): pass\nclass Last(Base): pass": ("resolved", "resolved"),
 }
 
