@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.source.dsl import properties
 from cutecheck.source.dsl.statements import spelled
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Dispatch, Enumerator, Partial, Super
+from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Dispatch, Enumerator, Partial, Property, Super
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import ANY_NAME
 from cutecheck.source.eval.dialect import DEFER
@@ -81,6 +82,8 @@ def bind(m: Machine, found: Value, obj: Object | ClassInst | Enumerator, cls: Cl
         return replace(found, self_=obj)
     if isinstance(found, Closure) and isinstance(obj, Object):
         return Partial(found, (obj,), ())
+    if isinstance(found, Property):
+        return properties.asked(m, found, obj, span)
     if isinstance(found, Object) and not isinstance(obj, Enumerator):
         from cutecheck.source.dsl.protocol import asked
 
@@ -391,6 +394,8 @@ def set_attribute(m: Machine, obj: Object, name: str, value: Value, span: Span) 
         apply(m, FuncSet(setter.name, setter.entries, obj, setter.cls), [value], {}, span)
         return
     described = find(obj.cls, name)
+    if properties.written(m, described, obj, value, span):
+        return
     if isinstance(described, Object) and isinstance(find(described.cls, "__set__"), FuncSet):
         apply(m, attribute(m, described, "__set__", span), [obj, value], {}, span)
         return

@@ -221,17 +221,17 @@ def _zip(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
         row: list[Value] = []
         for p in parts:
             if not p:
-                return rows
+                return Iterated(rows)
             row.append(p.pop(0))
         rows.append(tuple(row))
-    return rows
+    return Iterated(rows)
 
 
 @builtin("enumerate")
 def _enumerate(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     items = sequence(m, args[0], span)
     start = args[1] if len(args) > 1 else kwargs.get("start", 0)
-    return items if isinstance(items, Unknown) else list(enumerate(items, start))
+    return items if isinstance(items, Unknown) else Iterated(enumerate(items, start))
 
 
 @builtin("reversed", "sorted", "any", "all")
@@ -241,7 +241,7 @@ def _whole(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
 
 def _reversed(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     items = sequence(m, args[0], span)
-    return items if isinstance(items, Unknown) else list(reversed(items))
+    return items if isinstance(items, Unknown) else Iterated(reversed(items))
 
 
 FUNCTIONS["reversed"] = _reversed
@@ -299,7 +299,7 @@ def _map(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     bad = next((p for p in parts if isinstance(p, Unknown)), None)
     if bad is not None:
         return bad
-    return [apply(m, args[0], list(row), {}, span) for row in zip(*parts)]  # noqa: B905
+    return Iterated(apply(m, args[0], list(row), {}, span) for row in zip(*parts))  # noqa: B905
 
 
 @builtin("filter")
@@ -316,7 +316,7 @@ def _filter(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
             return Unknown("a filter that is not known", span)
         if keep:
             kept.append(i)
-    return kept
+    return Iterated(kept)
 
 
 @builtin("print", "breakpoint", "setattr_", "os.makedirs", "warnings.warn")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from cutecheck.model.expr import Domain
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, known, sequence
 from cutecheck.source.dsl.classes import fields, instantiate, takes
+from cutecheck.source.dsl.flow import fails
 from cutecheck.source.dsl.modules import state
 from cutecheck.source.dsl.values import Builtin, Environment, HostTensor, Namespace, Parser, Partial
 from cutecheck.source.eval.values import Closure, Extern, FuncSet, Object, Scalar, Value
@@ -321,6 +323,16 @@ def _parse_args(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
 FUNCTIONS["argparse.parse_known_args"] = lambda m, args, kwargs, span: (Namespace(dict(args[0].fields)), [])
 FUNCTIONS["os.path.join"] = lambda m, args, kwargs, span: Extern("a path", span)
 FUNCTIONS["MappingProxyType()"] = lambda m, args, kwargs, span: args[0]
+
+
+@builtin("json.loads")
+def _json(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if not isinstance(args[0], str) or len(args) + len(kwargs) > 1:
+        return Extern("json.loads(...)", span)
+    try:
+        return json.loads(args[0])  # type: ignore[no-any-return]
+    except ValueError:
+        return fails(m, "ValueError", "text that is no JSON", span)
 
 
 @builtin("os.getenv")

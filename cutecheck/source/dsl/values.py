@@ -174,6 +174,14 @@ class Partial:
 
 
 @record(frozen=True, slots=True)
+class Property:
+    """``property(get, put)``: a member of a class that is asked and written by functions."""
+
+    get: Value = field(hash=False)
+    put: Value = field(default=None, hash=False)
+
+
+@record(frozen=True, slots=True)
 class Dispatch:
     """A function of ``singledispatch``: others by the class of the first argument; ``self_`` for a method."""
 

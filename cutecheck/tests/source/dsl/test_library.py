@@ -158,3 +158,37 @@ def test_settings_of_a_program_and_what_it_asserts(tmp_path: Path) -> None:
         "(512,1)", "(1024,2,2)", "(3,5,3)", "(6,4)", "(32,16,2,5)", "unknown",  # WIDE is not known
         "(8,7)", "(12,7)",  # the program refuses 9, and ends before (1,8)
     ])  # fmt: skip
+
+
+ITERATORS = """
+import json
+import operator
+import cutlass.cute as cute
+
+class Op:
+    threads = property(lambda self: self.warps * 32)
+    def _get(self):
+        return self.warps
+    def _set(self, value):
+        self.warps = value
+    count = property(_get, _set, doc="warps")
+    also = property(fget=operator.attrgetter("warps"))
+    def __init__(self):
+        self.warps = 5
+
+op = Op()
+cute.make_layout((op.threads, op.count, 1))
+op.count = 9
+cute.make_layout((op.warps, op.also, 2))
+cute.make_layout((json.loads('{"tile": [128, 64], "stages": 3}')["tile"][1], 3))
+cute.make_layout((next(filter(lambda w: w < 64, (64, 32, 16))), next(map(abs, (-6, 5))), 4))
+pairs = zip((7, 9), (8, 6))
+cute.make_layout((next(pairs)[0], len(list(pairs)), len(list(pairs)) + 1, 5))  # what is left, then nothing
+cute.make_layout((next(reversed([1, 2, 3])), next(enumerate("abc", 3))[0], 6))
+"""
+
+
+def test_properties_that_are_called_and_iterators(tmp_path: Path) -> None:
+    made = driver(tmp_path, ITERATORS)
+    found = {str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made)}
+    assert found == {"(160,5,1)", "(9,9,2)", "(64,3)", "(32,6,4)", "(7,1,1,5)", "(3,3,6)"}
