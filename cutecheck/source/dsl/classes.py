@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import properties
+from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.statements import spelled
 from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Dispatch, Enumerator, Partial, Property, Super
 from cutecheck.source.eval import ir
@@ -307,6 +308,8 @@ def construct(m: Machine, cls: ClassInst, args: list[Value], kwargs: dict[str, V
         from cutecheck.source.dsl import enumerations
 
         return enumerations.member(m, cls, args, span)
+    if any(BuiltinType("TypedDict") in c.memo["foreign"] for c in mro(cls)):
+        return FUNCTIONS["dict()"](m, args, kwargs, span)
     obj = Object(cls)
     if cls.memo.get("struct"):
         from cutecheck.source.dsl import storage

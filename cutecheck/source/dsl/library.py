@@ -29,7 +29,7 @@ PRELUDES = {  # read in the place of libraries
 KNOWN = frozenset({
     "math", "functools", "itertools", "operator", "typing", "dataclasses", "enum", "argparse", "torch", "numpy", "os",
     "sys", "types", "collections", "abc", "contextlib", "inspect", "pytest", "typing_extensions", "cuda", "copy",
-    "random", "hashlib", "importlib", "json", "re", "string", "fire", "tyro", "typer", "absl", "triton",
+    "random", "hashlib", "importlib", "json", "bisect", "re", "string", "fire", "tyro", "typer", "absl", "triton",
 })  # fmt: skip
 
 _Asked = tuple[str, Path | None]  # a module and its importer

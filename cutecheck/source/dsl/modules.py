@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+import collections
+import contextlib
+import dataclasses
+import enum
+import functools
+import itertools
+import math
+import operator
 import sys
+import typing
 from contextlib import nullcontext
 from functools import lru_cache
 from pathlib import Path
@@ -150,6 +159,10 @@ def run_import(m: Machine, decl: ir.Import, at: Env) -> bool:
                 if isinstance(key, str) and not key.startswith("_") and " " not in key:
                     own = attribute(m, base, key, span)  # what the evaluator knows comes before its source
                     m.journal.set(at.vars, key, value if own is None else None if own is NONE else own)
+        elif isinstance(base, Module) and name in _STARRED:
+            for key in _STARRED[name]:
+                own = attribute(m, base, key, span)
+                m.journal.set(at.vars, key, None if own is NONE else own)
         return isinstance(base, Module)
     for ident, alias in decl.names:
         value = attribute(m, base, ident, span) if isinstance(base, Module) else base
@@ -294,6 +307,10 @@ _KNOWN_PARTS = frozenset({
     "torch.distributed", "torch.multiprocessing", "os.path", "collections.abc", "pytest.mark",
     "triton.testing",
 })  # fmt: skip
+_STARRED = {  # what `from math import *` brings
+    library.__name__: tuple(getattr(library, "__all__", (n for n in dir(library) if not n.startswith("_"))))
+    for library in (collections, contextlib, dataclasses, enum, functools, itertools, math, operator, typing)
+}
 _CUTLASS_MODULES = frozenset({
     "cutlass.cute", "cutlass.utils", "cutlass.torch", "cutlass.pipeline", "cutlass.cute.nvgpu", "cutlass.cute.arch",
     "cutlass.cute.nvgpu.warp", "cutlass.cute.nvgpu.warpgroup", "cutlass.cute.nvgpu.cpasync", "cutlass.cute.math",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 import json
 import math
@@ -323,6 +324,22 @@ def _parse_args(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
 FUNCTIONS["argparse.parse_known_args"] = lambda m, args, kwargs, span: (Namespace(dict(args[0].fields)), [])
 FUNCTIONS["os.path.join"] = lambda m, args, kwargs, span: Extern("a path", span)
 FUNCTIONS["MappingProxyType()"] = lambda m, args, kwargs, span: args[0]
+
+
+@builtin("bisect.bisect", "bisect.bisect_right")
+def _bisect_right(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _place(bisect.bisect_right, m, args, kwargs, span)
+
+
+@builtin("bisect.bisect_left")
+def _bisect_left(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return _place(bisect.bisect_left, m, args, kwargs, span)
+
+
+def _place(run: Any, m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    items = sequence(m, args[0], span)
+    plain = not kwargs and isinstance(items, list) and all(isinstance(x, (int, float)) for x in (*items, *args[1:]))
+    return run(items, *args[1:]) if plain else Unknown("a place among items that are not known", span)
 
 
 @builtin("json.loads")

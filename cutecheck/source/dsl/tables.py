@@ -41,6 +41,14 @@ def _get(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) ->
     return default
 
 
+@builtin("dict.fromkeys")
+def _from_keys(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    keys = sequence(m, args[0], span)
+    if isinstance(keys, Unknown) or any(map(uncertain, keys)):
+        return keys if isinstance(keys, Unknown) else Unknown("keys that are not known", span)
+    return dict.fromkeys(keys, args[1] if len(args) > 1 else None)
+
+
 @builtin("dict.setdefault")
 def _set_default(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     table, key = args[0], args[1]

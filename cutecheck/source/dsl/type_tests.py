@@ -8,7 +8,7 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn
 from cutecheck.model.layout import ComposedLayout, Layout
 from cutecheck.source.dsl import enumerations, vectors
-from cutecheck.source.dsl.builtins import builtin
+from cutecheck.source.dsl.builtins import PLAIN_TYPES, builtin
 from cutecheck.source.dsl.values import (
     NONE,
     SPREAD,
@@ -121,6 +121,10 @@ def _issubclass(m: Machine, args: list[Value], kwargs: dict[str, Value], span: S
     a, kinds = args[0], args[1] if isinstance(args[1], tuple) else (args[1],)
     if isinstance(a, ClassInst) and all(isinstance(k, ClassInst) for k in kinds):
         return any(derives(a, k) for k in kinds)
+    if isinstance(a, BuiltinType) and a.name in PLAIN_TYPES:
+        plain = [PLAIN_TYPES.get(k.name) if isinstance(k, BuiltinType) else None for k in kinds]
+        if None not in plain:
+            return issubclass(PLAIN_TYPES[a.name], tuple(k for k in plain if k is not None))
     if isinstance(a, ScalarType):
         names = {k.name for k in kinds if isinstance(k, BuiltinType)}
         integer = "int" in a.dtype.name

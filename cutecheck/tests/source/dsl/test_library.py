@@ -192,3 +192,34 @@ def test_properties_that_are_called_and_iterators(tmp_path: Path) -> None:
     made = driver(tmp_path, ITERATORS)
     found = {str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made)}
     assert found == {"(160,5,1)", "(9,9,2)", "(64,3)", "(32,6,4)", "(7,1,1,5)", "(3,3,6)"}
+
+
+STARS = """
+from functools import *
+from collections import *
+from typing import *
+import bisect
+import cutlass.cute as cute
+
+@singledispatch
+def kind(x):
+    return 1
+
+@kind.register
+def _(x: int):
+    return 2
+
+class Tile(TypedDict, total=False):
+    rows: int
+
+cute.make_layout((kind(1), kind(""), 1))
+cute.make_layout((defaultdict(lambda: 6)["q"], Tile(rows=10)["rows"], partial(pow, 2)(5), 2))
+cute.make_layout((bisect.bisect_left([64, 128, 256], 128) + 1, bisect.bisect([64, 128], 128), 3))
+cute.make_layout((dict.fromkeys("ab", 5)["a"], 7 if issubclass(bool, int) else 8, 4))
+"""
+
+
+def test_names_that_a_star_brings(tmp_path: Path) -> None:
+    made = driver(tmp_path, STARS)
+    found = {str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made)}
+    assert found == {"(2,1,1)", "(6,10,32,2)", "(2,2,3)", "(5,7,4)"}
