@@ -64,6 +64,7 @@ class Collected:
     bound: set[str] = field(default_factory=set)  # kernels that a script launches
     unbound: set[str] = field(default_factory=set)  # those that are looked at with arguments that nothing binds
     supposed: dict[str, SupposedCall] = field(default_factory=dict)  # by what names them in symbols
+    given_up: dict[str, str] = field(default_factory=dict)  # what no call could be supposed of, and why
     clock: int = 0  # the last order given away: what one evaluation reached comes after all of the one before
 
 
@@ -273,6 +274,7 @@ def absorb(part: Collected, out: Collected, configures: str = "") -> None:
     _wished(part.wishes, out)
     out.walked |= part.walked
     out.supposed.update(part.supposed)
+    out.given_up.update(part.given_up)
     for span, why in part.cut.items():
         out.cut.setdefault(span, why)
     for kernel, count in part.dropped.items():

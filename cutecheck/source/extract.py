@@ -191,6 +191,7 @@ def _extract(request: ExtractRequest) -> Facts:
                     *(error.message for error in vain),
                     called.note,
                     supposed.note,
+                    supposed.left,
                     alone(out, request),
                     uncalled(out, request),
                     unread(out),

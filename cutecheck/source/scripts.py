@@ -311,6 +311,7 @@ class _Work:
             out.dropped = dict(dropped(driver.machine))
             out.steps = driver.spent
             out.supposed = {c.tag: c for c in driver.supposed}
+            out.given_up = dict(driver.given_up)
             if driver.unrun:
                 out.unrun[path] = driver.unrun
             parts.append(out)

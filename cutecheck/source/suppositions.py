@@ -15,15 +15,17 @@ from cutecheck.source.scripts import forget_unbound, recalled_suppositions
 from cutecheck.timing import phase
 
 BINDING = "supposed"  # of sites: the call that is supposed
+_SHOWN = 8  # of what is given up
 TAG = "<supposed "  # in the names of functions that are walked for one
 
 
 @record(frozen=True, slots=True)
 class Supposed:
-    """``calls``: what was supposed; ``note``: what a run says of it."""
+    """``calls``: what was supposed; ``note``: what a run says of it; ``left``: what of that which no call suits."""
 
     calls: tuple[SupposedCall, ...] = ()
     note: str = ""
+    left: str = ""
 
 
 def suppose(
@@ -40,8 +42,9 @@ def suppose(
     with phase("  of this: suppositions"):
         part = recalled_suppositions(scripts, files, cute, request, about, frozenset(out.walked))
     calls = tuple(part.supposed[tag] for tag in sorted(part.supposed))
+    left = _left(part)
     if not calls:
-        return Supposed()
+        return Supposed(left=left)
     before = _resolved(out)
     absorb(_alone(part), out)
     forget_unbound(out)
@@ -52,7 +55,17 @@ def suppose(
         f"{what} known under supposed calls alone, which nothing here makes: `{calls[0].text}`{others} "
         "(`suppose = false` or `--no-suppose` leaves them out)"
     )
-    return Supposed(calls, note)
+    return Supposed(calls, note, left)
+
+
+def _left(part: Collected) -> str:
+    """What stays unbound since no call of it could be supposed, with the reason of each."""
+    names = [n for n in part.given_up if f"supposed {n}" not in part.supposed]
+    if not names:
+        return ""
+    shown = "; ".join(f"`{n}`: {part.given_up[n]}" for n in names[:_SHOWN])
+    others = f"; and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
+    return f"no call could be supposed of {shown}{others} (`--instantiate '{names[0]}(...)'` binds one)"
 
 
 def _are_folders(paths: Sequence[Path]) -> bool:

@@ -47,6 +47,7 @@ class Driver:
         self.spent = 0  # evaluation steps of the whole file
         self.unrun = 0  # tests and functions that were left out when these were used up
         self.supposed: tuple[SupposedCall, ...] = ()  # the call that was supposed last
+        self.given_up: dict[str, str] = {}  # what no call could be supposed of, and why
         self._most = limits.steps_per_root
         self._places_in: frozenset[str] | None = None
         self._places: tuple[int, int] = (0, 0)  # where something of CuTe was found, and steps used when the last was

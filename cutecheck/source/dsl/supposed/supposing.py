@@ -38,6 +38,7 @@ _OTHERS = (("float", 128), ("half_t", 32768))  # element types and extents of fu
 _BYTES = Guess(
     (), "float_e4m3_t", 256
 )  # and of one more, unless it is refused: elements of a byte may be what is meant
+_OTHERS_LAUNCH = "what it launches is launched by others"
 _DEAR = 40_000  # steps of the calls of one entry, after which the last is left out
 _RANKS = (3, 1, 4)
 
@@ -65,7 +66,6 @@ class Supposer(Driver):
     ) -> None:
         super().__init__(library, arch, replace(limits, steps_per_root=max(1, limits.steps_per_root // 2)), tracing)
         self._called, self._leading = called, leading
-        self.given_up: dict[str, str] = {}  # entries of which nothing came, and why
         self.hopeless = False  # nothing says what some parameter takes
         self._walked: set[Span] = set()
         self._kernels: set[Span] = set()
@@ -84,6 +84,10 @@ class Supposer(Driver):
             if not self._walked.isdisjoint(decl.full_span for decl, _ in entry.calls[-1:]):
                 continue
             yield from self._suppose(entry, f"{modules.module_name(path)}.{entry.name}")
+        if self.given_up:
+            self._begin()
+            self.supposed = ()
+            yield self
 
     # ------------------------------------------------------------------------------------------------ entries
 
@@ -187,7 +191,9 @@ class Supposer(Driver):
                 blind.update(more)
                 todo += more
             seen.update(more)
-        self.given_up[name] = why
+        others = why == _OTHERS_LAUNCH or entry.name in self._leading.used.get(entry.calls[-1][0].span.path, ())
+        if guess == Guess() and not others:  # of what others use, these say why
+            self.given_up[name] = why
         return False
 
     def _others(self, entry: Entry, guess: Guess) -> list[Guess]:
@@ -205,12 +211,9 @@ class Supposer(Driver):
     def _try(self, entry: Entry, name: str, guess: Guess) -> tuple[str, list[Move]] | None:
         """Run a call; what is wrong with it and what may be supposed instead, None where it leads to a kernel."""
         m = self.machine
-        self.recorder = type(self.recorder)(m.arch, self._lines)
-        m.recorder = self.recorder
+        self._begin()
         if isinstance(m, TracingMachine):
             m.forget(f"<supposed {name}>")
-        for table in (self.library.launches, self.library.calls):
-            table.clear()
         for word in ("launched", "configurations", "configured", "refused", "features", "steps of kernels"):
             modules.state(m).pop(word, None)
         modules.state(m)["walked"] = set()
@@ -242,7 +245,7 @@ class Supposer(Driver):
             return "nothing says what a text may be", []
         if not supposition.kernels and supposition.known:
             self.hopeless = True
-            return "what it launches is launched by others", []
+            return _OTHERS_LAUNCH, []
         if not supposition.kernels:
             return (self.cut[0].reason if self.cut else "no kernel is reached"), []
         self.supposed = (
@@ -251,6 +254,12 @@ class Supposer(Driver):
         self._walked |= self.recorder.walked
         self._kernels |= supposition.kernels
         return None
+
+    def _begin(self) -> None:
+        """Forget what was found before."""
+        self.recorder = self.machine.recorder = type(self.recorder)(self.machine.arch, self._lines)
+        for table in (self.library.launches, self.library.calls):
+            table.clear()
 
     def _call(self, entry: Entry, supposition: Supposition) -> None:
         from cutecheck.source.eval.calls import apply

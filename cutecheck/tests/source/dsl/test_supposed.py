@@ -136,10 +136,15 @@ def test_objects_of_the_host_are_called_too(tmp_path: Path) -> None:
 
 
 def test_what_is_not_told_is_given_up(tmp_path: Path) -> None:
-    unmet = "    assert x.shape[0] == 7 * x.shape[0] + 1\n"
+    unmet = "assert mode in ('a',)\n    assert x.shape[0] == 7 * x.shape[0] + 1"
     no_words = SCALE.format(checks="pass")  # `mode` may be any text
-    found = facts(tmp_path, one=SCALE.format(checks=unmet + "    assert mode in ('a',)"), two=no_words)
+    found = facts(tmp_path, one=SCALE.format(checks=unmet), two=no_words)
     assert not found.supposed and "resolved" not in {s.status for s in found.sites}
+    line = SCALE[: SCALE.index("{checks}")].count("\n") + 2
+    assert [n for n in found.notes if "supposed" in n] == [
+        f"no call could be supposed of `one.scale`: the assertion at one.py:{line} does not hold; "
+        "`two.scale`: nothing says what a text may be (`--instantiate 'one.scale(...)'` binds one)"
+    ]
 
 
 def test_nothing_is_supposed_beside_real_callers_or_where_it_is_switched_off(tmp_path: Path) -> None:
