@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import re
+import sys
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -84,6 +86,11 @@ class _Importers:
         self._lazy: dict[
             Path, str
         ] = {}  # packages that import their modules when these are asked for, by their folders
+        self._moves: set[str] = set()  # files that say where modules are looked for
+        self._packages = {
+            f.absolute().parent.as_posix() for p, f in files.items() if PurePosixPath(p).stem == "__init__"
+        }
+        self._top = os.path.commonpath([f.absolute().parent for f in files.values()]) if files else ""
         self.drive: set[str] = set()
         self.act: set[str] = set()
         for path, file in files.items():
@@ -103,6 +110,8 @@ class _Importers:
                     self._below.setdefault(package.rpartition(".")[2], set()).add((path, _as_path(package)))
             for place in one.places:
                 self._by_place.setdefault(place, []).append((path, one))
+        if b"sys.path" in data:
+            self._moves.add(path)
         if file.stem == "__init__" and _LAZY.search(data):
             self._lazy[folder] = path
         if _DRIVES.search(data):
@@ -118,15 +127,32 @@ class _Importers:
         file = self._files[path].absolute()
         module = file.parent if file.stem == "__init__" else file.with_suffix("")
         found: dict[str, frozenset[str] | None] = {self._lazy[f]: None for f in file.parents if f in self._lazy}
-        named = [(p, one) for p, name, one in self._by_name.get(module.name, ()) if module.as_posix().endswith(name)]
+        named = [(p, one) for p, name, one in self._by_name.get(module.name, ()) if self._means(p, name, module)]
         for importer, one in (*named, *self._by_place.get(module, ())):
             known = found.get(importer, frozenset())
             found[importer] = None if known is None or one.bound is None else known | one.bound
         if below and file.stem == "__init__":
             inside = self._below.get(module.name, ())
-            found.update((p, found.get(p, frozenset())) for p, name in inside if module.as_posix().endswith(name))
+            found.update((p, found.get(p, frozenset())) for p, name in inside if self._means(p, name, module))
         found.pop(path, None)
         return found
+
+    def _means(self, importer: str, name: str, module: Path) -> bool:
+        """Whether an importer may mean a module by a name, as it is beside it, above it, or on a path of Python's.
+
+        A standard library is meant before what else has its name; a folder inside of a package is on no path.
+        """
+        whole = module.as_posix()
+        if not whole.endswith(name):
+            return False
+        root = whole[: -len(name)] or "/"
+        folder = self._files[importer].absolute().parent.as_posix()
+        if root == folder:
+            return True
+        if name[1:].partition("/")[0] in sys.stdlib_module_names:
+            return False
+        outside = root not in self._packages or self._top.startswith(root)
+        return outside or importer in self._moves or folder.startswith(f"{root}/")
 
 
 def _as_path(name: str) -> str:

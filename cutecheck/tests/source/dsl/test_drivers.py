@@ -101,6 +101,21 @@ def test_what_leads_to_a_kernel(tmp_path: Path, files: dict[str, str], found: li
         assert sites(run)
 
 
+def test_files_of_other_packages_mean_their_own_modules(tmp_path: Path) -> None:
+    """``import typing`` is not ``dsl/typing.py``, nor is ``import core`` of another package ``dsl/core.py``."""
+    texts = {
+        "dsl/__init__.py": "", "dsl/typing.py": KERNEL, "dsl/core.py": KERNEL, "dsl/beside.py": "import core\ncore.f()",
+        "other/__init__.py": "", "other/a.py": "import typing\nprint(typing.TYPE_CHECKING)",
+        "other/b.py": "import core\nprint(core)", "c.py": "import sys\nsys.path.insert(0, 'dsl')\nimport core\ncore.f()",
+        "d.py": "from dsl.core import f\nf()",
+    }  # fmt: skip
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    shown = {name: tmp_path / name for name in texts}
+    assert drivers(["dsl/typing.py", "dsl/core.py"], shown) == ["dsl/beside.py", "c.py", "d.py"]
+
+
 def test_a_test_runs_for_the_architectures_of_what_it_imports(tmp_path: Path) -> None:
     files = _tree(tmp_path)
     library = Library(files, (tmp_path,), None)
