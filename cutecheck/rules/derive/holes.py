@@ -56,6 +56,8 @@ def hole(event: Event, context: Context) -> Hole | None:
     stores = [(e, t) for e, t in stored(mine) if _whole(t) == _whole(event.operands[1])]
     if not stores or stores[0][0] is not event or cut_short(context, event) or _otherwise(event, mine, context):
         return None
+    if any(e.kind == "copy" and e.reason is not None for e in mine):
+        return None  # it may be another store, or stand for several
     found: dict[tuple[tuple[str, ...], tuple[int, ...]], set[Box]] = defaultdict(set)
     for e, t in stores:
         part = _part(t) if e.reason is None else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from tree_sitter import Node
 
@@ -335,6 +336,7 @@ def parameters(s: Source, node: Node | None) -> tuple[ir.Param, ...]:
             keyword = True
             continue
         if c.type == "positional_separator":
+            out = [replace(p, kind="positional") for p in out]
             continue
         if c.type in ("typed_parameter",):
             inner = children(c)[0]

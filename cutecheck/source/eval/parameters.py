@@ -44,6 +44,8 @@ from cutecheck.source.eval.values import (
     null,
 )
 
+_BY_NAME = ("normal", "keyword")  # parameters that an argument may name; `f(a, /)`, `*a` and `**a` are not
+
 
 def bind_parameters(
     m: Machine, params: tuple[ir.Param, ...], args: list[Value], kwargs: dict[str, Value], env: Env, span: Span
@@ -112,7 +114,7 @@ def bind_parameters(
                 made = other and not (stands and not qualifiers.constant(inner))
                 if made or isinstance(typed, (ScalarType, PtrType, EnumRef)):
                     value = initialisation.convert(m, typed, value, span)
-        elif p.name in kwargs:
+        elif p.name in kwargs and p.kind in _BY_NAME:
             value = kwargs[p.name]
         elif ANY_NAME in kwargs and p.kind != "varkw":
             value = kwargs[ANY_NAME]
@@ -129,7 +131,7 @@ def bind_parameters(
         else:
             value = Unknown(f"no argument for `{p.name}`", span)
         if p.kind == "varkw":
-            named = {q.name for q in params}
+            named = {q.name for q in params if q.kind in _BY_NAME}
             value = new(m, {k: v for k, v in kwargs.items() if k not in named and k != ANY_NAME})
             if ANY_NAME in kwargs:
                 include(value, kwargs[ANY_NAME], span)

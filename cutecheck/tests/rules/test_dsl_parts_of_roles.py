@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
+from cutecheck.facts import Unknown
+from cutecheck.rules import Context
+from cutecheck.rules.derive.holes import hole
+from cutecheck.source.extract import extract
+from cutecheck.source.request import ExtractRequest
 from cutecheck.tests.rules.test_dsl_roles import KERNEL
 
 HALVES = "for half in cutlass.range_constexpr(2):"
@@ -109,3 +117,15 @@ def test_tiles_by_numbers_of_the_kernels_own(tmp_path: Path, old: str, new: str,
     messages = found(tmp_path, text.replace(old, new) if old else text)
     assert [m for m in messages if m.startswith("CUT219")] == [m for m in messages if said and said in m]
     assert bool(messages) == bool(said)
+
+
+def test_stores_of_which_one_stands_for_several(tmp_path: Path) -> None:
+    """A place that is reached with too many operands has one event for the rest, with those of the first of these."""
+    (tmp_path / "kernel.py").write_text(KERNEL)
+    facts = extract(ExtractRequest((tmp_path,), ("sm_90a",)))
+    first, second = (e for e in facts.events if e.operands[0].name == "tCs[None, half]")
+    other = replace(second.operands[1], root_layout=second.operands[0].root_layout)
+    rest = replace(second, reason=Unknown("more"), operands=(second.operands[0], other))
+    for events, missing in (((first,), True), ((first, rest), False)):
+        context = cast("Context", SimpleNamespace(facts=replace(facts, events=events), memo={}))
+        assert (hole(first, context) is not None) == missing

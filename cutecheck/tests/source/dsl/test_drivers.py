@@ -106,7 +106,7 @@ def test_files_of_other_packages_mean_their_own_modules(tmp_path: Path) -> None:
     texts = {
         "dsl/__init__.py": "", "dsl/typing.py": KERNEL, "dsl/core.py": KERNEL, "dsl/beside.py": "import core\ncore.f()",
         "other/__init__.py": "", "other/a.py": "import typing\nprint(typing.TYPE_CHECKING)",
-        "other/b.py": "import core\nprint(core)", "c.py": "import sys\nsys.path.insert(0, 'dsl')\nimport core\ncore.f()",
+        "other/b.py": "import core\nprint(core)", "c.py": "import sys\nsys.path += ['dsl']\nimport core\ncore.f()",
         "d.py": "from dsl.core import f\nf()",
     }  # fmt: skip
     for name, text in texts.items():

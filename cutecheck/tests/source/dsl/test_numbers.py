@@ -93,3 +93,22 @@ def shaped(shape: cute.Shape):
         assert made, call
         assert all("?" not in str(x) and not isinstance(x.shape, Dyn) for x in made), call
         assert isinstance(made[0].shape, Sym) or isinstance(made[0].shape[0], Sym), call
+
+
+def test_names_of_arguments_that_are_names_of_parameters(tmp_path: Path) -> None:
+    text = """
+    import cutlass.cute as cute
+
+    def rest(**k):
+        return k.get("k", 1) + len(k)
+
+    def more(*a, b=2, **kw):
+        return len(a) * 10 + b + len(kw)
+
+    def placed(a, /, **kw):
+        return a + kw.get("a", 0)
+
+    cute.make_layout((rest(k=4), rest(k=4, z=1), more(1, a=3, kw=4), placed(1, a=5)))
+    """
+    made = driver(tmp_path, text)
+    assert [str(s.result).partition(":")[0] for s in sites(made)] == ["(5,6,14,6)"]
