@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import barriers, classes, cute_values, modules, patches, reclassed
 from cutecheck.source.dsl.builtins import builtin
-from cutecheck.source.dsl.values import NONE, Module, Namespace
+from cutecheck.source.dsl.reflection import function_attribute
+from cutecheck.source.dsl.values import NONE, Builtin, Module, Namespace, Partial
 from cutecheck.source.eval.containers import written
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import Extern, FuncSet, Object, Value
@@ -54,6 +55,24 @@ def of_function(m: Machine, fn: FuncSet, name: str) -> Value | None:
     """What a program set as an attribute of a function; None where it did not."""
     own = _of_function(m, fn) if "attributes" in modules.state(m) else {}
     return None if name not in own else NONE if own[name] is None else own[name]
+
+
+@builtin("functools.wraps")
+def _wraps(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    return Partial(Builtin("functools.update_wrapper"), (), (("wrapped", args[0] if args else kwargs.get("wrapped")),))
+
+
+@builtin("functools.update_wrapper")
+def _update_wrapper(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The function that wraps another, with the other's name and attributes."""
+    wrapper, wrapped = args[0], args[1] if len(args) > 1 else kwargs.get("wrapped")
+    if isinstance(wrapped, FuncSet) and isinstance(wrapper, (FuncSet, Object)):
+        given = {
+            name: function_attribute(m, wrapped, name, span) for name in ("__name__", "__qualname__", "__module__")
+        }
+        for name, value in {**given, **_of_function(m, wrapped), "__wrapped__": wrapped}.items():
+            store(m, wrapper, name, value, span)
+    return wrapper
 
 
 @builtin("setattr", "object.__setattr__")

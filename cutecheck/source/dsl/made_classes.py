@@ -159,6 +159,9 @@ def decorated(m: Machine, inst: Value, decl: ir.Class, env: Env) -> Value:
     return value
 
 
+_KEEP = ("dispatch.register", "functools.update_wrapper")  # decorators that give back what they take
+
+
 def wrapped(m: Machine, fn: FuncSet, env: Env) -> Value:
     """The function after the decorators that are functions or classes of the tree; others are known by name."""
     from cutecheck.source.eval.calls import apply
@@ -169,7 +172,7 @@ def wrapped(m: Machine, fn: FuncSet, env: Env) -> Value:
         if isinstance(found, Builtin) and found.name.startswith(("functools.singledispatch", "dispatch.")):
             value = apply(m, found, [value], {}, node.span)
             continue
-        if isinstance(found, Partial) and isinstance(found.fn, Builtin) and found.fn.name == "dispatch.register":
+        if isinstance(found, Partial) and isinstance(found.fn, Builtin) and found.fn.name in _KEEP:
             apply(m, found, [value], {}, node.span)
             continue
         entry = found.entries[-1] if isinstance(found, FuncSet) else getattr(found, "entry", None)

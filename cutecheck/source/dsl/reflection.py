@@ -53,6 +53,10 @@ def _signature(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Sp
     fn = args[0]
     if not isinstance(fn, FuncSet):
         return Extern("inspect.signature(...)", span)
+    from cutecheck.source.dsl.attributes import of_function
+
+    while isinstance(inner := of_function(m, fn, "__wrapped__"), FuncSet):
+        fn = inner
     entry = fn.entries[-1]
     given: list[ir.Param] = list(entry.decl.params)
     if fn.self_ is not None:

@@ -206,16 +206,6 @@ def _spawned(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     return None
 
 
-@builtin("functools.wraps")
-def _wraps(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return Builtin("id_")  # of the function that wraps: the one that is wrapped is not called
-
-
-@builtin("functools.update_wrapper")
-def _wrapper(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
-    return args[0]
-
-
 @builtin("functools.lru_cache", "functools.cache")
 def _decorator(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     return args[0] if args and isinstance(args[0], (FuncSet, Closure)) else Builtin("id_")

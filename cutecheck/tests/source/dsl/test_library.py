@@ -223,3 +223,47 @@ def test_names_that_a_star_brings(tmp_path: Path) -> None:
     made = driver(tmp_path, STARS)
     found = {str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made)}
     assert found == {"(2,1,1)", "(6,10,32,2)", "(2,2,3)", "(5,7,4)"}
+
+
+WRAPPED = """
+import functools
+import inspect
+import cutlass.cute as cute
+
+def plus(k):
+    def outer(f):
+        @functools.wraps(f)
+        def inner(*a, **kw):
+            return f(*a, **kw) + k
+        inner.original = f
+        return inner
+    return outer
+
+@plus(3)
+@plus(4)
+def f(x, y=2):
+    return x * y
+
+class Counted:
+    def __init__(self, f):
+        functools.update_wrapper(self, f)
+        self.f, self.calls = f, 0
+
+    def __call__(self, *a):
+        self.calls += 1
+        return self.f(*a)
+
+@Counted
+def twice(x):
+    return 2 * x
+
+cute.make_layout((f(5), f.original(5), f.__wrapped__.__wrapped__(5), len(inspect.signature(f).parameters), 1))
+cute.make_layout((twice(4), twice.calls, len(twice.__name__), twice.__wrapped__(7), 2))
+cute.make_layout(({g.__name__: g for g in (f, twice)}["f"](1), 3))
+"""
+
+
+def test_functions_that_wrap_others_have_their_names(tmp_path: Path) -> None:
+    made = driver(tmp_path, WRAPPED)
+    found = {str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made)}
+    assert found == {"(17,14,10,2,1)", "(8,1,5,14,2)", "(9,3)"}
