@@ -9,6 +9,7 @@ from cutecheck.model.dtype import DType, dtype
 from cutecheck.source.dsl.host_tensors import as_dynamic
 from cutecheck.source.dsl.torch_shapes import compact
 from cutecheck.source.dsl.values import HostTensor, TorchType
+from cutecheck.source.eval import ir
 from cutecheck.source.eval.intrinsics.dsl_show import NAMES
 from cutecheck.source.eval.values import Extern, Scalar, ScalarType, Value
 
@@ -41,6 +42,7 @@ class Wanted:
     count: int = 0  # of a tuple
     rank: int = 0  # of a tensor, where its function says so
     default: bool | None = None  # of a flag that need not be given
+    kind: ir.Expr | None = None  # a type that is none of the DSL's, of Python's or of torch's
 
 
 @dataclass(frozen=True, slots=True)

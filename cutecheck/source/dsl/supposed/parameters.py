@@ -29,7 +29,7 @@ def wanted(fn: ir.Function, text: str, skip: int = 0) -> list[tuple[ir.Param, Wa
             continue
         found = _annotated(p, device) if p.type is not None else Wanted(p.name, "unclear")
         if found.sort == "unclear":
-            found = Wanted(p.name, _by_use(p.name, text, device), found.optional)
+            found = Wanted(p.name, _by_use(p.name, text, device), found.optional, kind=found.kind)
         if isinstance(p.default, ir.Lit) and isinstance(p.default.value, bool):
             out.append((p, Wanted(p.name, "bool", default=p.default.value)))
             continue
@@ -60,6 +60,8 @@ def _annotated(p: ir.Param, device: bool) -> Wanted:
         open_ = any(not isinstance(a, (ir.Name, ir.Attr, ir.Index)) for a in args)
         return Wanted(p.name, "tuple", optional, count=0 if open_ else len(args))
     sort = _SORTS.get(word, "unclear")
+    if word not in _SORTS and isinstance(node, (ir.Name, ir.Attr)):
+        return Wanted(p.name, sort, optional, kind=node)
     if sort == "tensor" and (device or spelled(base).startswith("cute.")):
         sort = "cute"
     return Wanted(p.name, sort, optional)

@@ -22,9 +22,10 @@ from cutecheck.source.dsl.supposed.guesses import UNTOLD, Given, Guess, Wanted, 
 from cutecheck.source.dsl.supposed.leading import Leading
 from cutecheck.source.dsl.supposed.moves import Move, RefusedError
 from cutecheck.source.dsl.supposed.parameters import wanted
+from cutecheck.source.dsl.supposed.settings import setting
 from cutecheck.source.dsl.supposed.supposition import Supposition
 from cutecheck.source.eval import ir
-from cutecheck.source.eval.scope import ClassInst, Scope
+from cutecheck.source.eval.scope import ClassInst, Env, Scope
 from cutecheck.source.eval.trace import Tracing, TracingMachine
 from cutecheck.source.eval.values import FuncSet, Object, Value
 
@@ -268,6 +269,7 @@ class Supposer(Driver):
         target: Value = entry.value
         text = entry.name
         for decl, params in entry.calls:
+            env = _env(entry, decl)
             args: list[Value] = []
             kwargs: dict[str, Value] = {}
             given.shown.clear()
@@ -276,7 +278,8 @@ class Supposer(Driver):
                 if told.default is not None and not given.guess.flipped and flag is None:
                     continue  # its default is as good
                 try:
-                    made = value(m, given, told, p.span)
+                    own = setting(m, given, told, p, env)
+                    made = value(m, given, told, p.span) if own is None else own
                 except LookupError as error:
                     self.hopeless = True
                     raise RefusedError(str(error), []) from None
@@ -294,6 +297,13 @@ class Supposer(Driver):
             target = apply(m, target, args, kwargs, decl.span)
             if isinstance(target, Unknown) and len(entry.calls) > 1:
                 break
+
+
+def _env(entry: Entry, decl: ir.Function) -> Env:
+    """Where the names in the types of a function's parameters are looked up."""
+    cls = entry.value
+    made = [cls] if isinstance(cls, FuncSet) else [classes.find(cls, word) for word in ("__init__", *_CALLS)]
+    return next(f.entries[0].env for f in made if isinstance(f, FuncSet) and f.entries[0].decl is decl)
 
 
 def _is_empty(value: object) -> bool:

@@ -259,3 +259,47 @@ def test_what_one_call_has_is_a_note_where_its_arguments_are_told(
     of_banks = [f for f in found if f.code == "CUT101"]
     assert [f.severity for f in of_banks] == (["note"] if expected else [])
     assert all("(under the supposed call `rows(x=Tensor(128, 128, Float32))`)" in f.message for f in of_banks)
+
+
+CONFIGURED = (
+    HEAD
+    + """
+import enum
+from dataclasses import dataclass
+
+class Order(enum.Enum):
+    ROWS = 8
+    COLUMNS = 16
+
+@dataclass(frozen=True)
+class Config:
+    rows: int = 4
+    order: Order = Order.COLUMNS
+
+class Needy:
+    def __init__(self, rows):
+        self.rows = rows
+
+@cute.kernel
+def kernel(mX: cute.Tensor, config: cutlass.Constexpr, order: cutlass.Constexpr):
+    cute.make_layout((config.rows, order.value, config.order.value))
+
+@cute.jit
+def launch(mX, config: cutlass.Constexpr, order: cutlass.Constexpr):
+    kernel(mX, config, order).launch(grid=[mX.shape[0], 1, 1], block=[32, 1, 1])
+
+def scale(x: Tensor, config: Config, order: Order):
+    assert x.dim() == 2
+    launch(from_dlpack(x), config, order)
+
+def needy(x: Tensor, config: Needy):
+    launch(from_dlpack(x), config, Order.ROWS)
+"""
+)
+
+
+def test_configurations_that_need_nothing_are_made(tmp_path: Path) -> None:
+    found = facts(tmp_path, ops=CONFIGURED)
+    assert found.supposed[0].text == "scale(x=Tensor(4096, 4096, BFloat16), config=Config(), order=Order.ROWS)"
+    assert {str(s.result) for s in found.sites if s.status == "resolved"} == {"(4,8,16):(1,4,32)"}
+    assert any("`ops.needy`: nothing says what `config` takes" in note for note in found.notes)
