@@ -316,12 +316,17 @@ _CONVERT: dict[str, Function] = {
 }  # fmt: skip
 
 
+_OF_PAIRS = {"values": 0, "indices": 1}  # of what `torch.topk`, `sort` and `max` give
+
+
 def attribute(m: Machine, base: Value, ident: str, span: Span) -> Value | None:
     for kind in (bool, str, dict, list, tuple, int, float):
         if isinstance(base, kind):
             word = f"{'int' if kind is bool else kind.__name__}.{ident}"
             if word in FUNCTIONS:
                 return Builtin(word, base)
+            if ident in _OF_PAIRS and isinstance(base, tuple) and base and all(isinstance(v, HostTensor) for v in base):
+                return base[_OF_PAIRS[ident]]
             return _number_attribute(base, ident)
     if isinstance(base, (range, slice)) and ident in ("start", "stop", "step", "indices"):
         return Builtin("slice.indices", base) if ident == "indices" else _or_none(getattr(base, ident))

@@ -204,7 +204,7 @@ def tensor_attribute(m: Machine, t: Value, ident: str, span: Span) -> Value:
         order = range(len(t.shape))
         return permuted(t, [*order[: -2 if ident == "mT" else 0], *reversed(order[-2 if ident == "mT" else 0 :])])
     if ident == "itemsize":
-        return int(bytes_to_hold(t.dtype.dtype.bits))
+        return _bytes(t.dtype, span)
     if ident == "device":
         return _CUDA
     if ident == "grad":
@@ -280,9 +280,18 @@ FUNCTIONS["tensor.is_floating_point"] = lambda m, args, kwargs, span: floating(a
 FUNCTIONS["torch.is_tensor"] = lambda m, args, kwargs, span: isinstance(args[0], HostTensor)
 FUNCTIONS["tensor.dim"] = lambda m, args, kwargs, span: len(args[0].shape)
 FUNCTIONS["tensor.numel"] = FUNCTIONS["tensor.nelement"] = lambda m, args, kwargs, span: math.prod(args[0].shape)
-FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: int(bytes_to_hold(args[0].dtype.dtype.bits))
+FUNCTIONS["tensor.element_size"] = lambda m, args, kwargs, span: _bytes(args[0].dtype, span)
 FUNCTIONS["tensor.is_contiguous"] = lambda m, args, kwargs, span: args[0].strides == compact(args[0].shape)
 FUNCTIONS["tensor.data_ptr"] = lambda m, args, kwargs, span: Extern("tensor.data_ptr()", span)
+
+
+def _bytes(kind: Value, span: Span) -> Value:
+    """What an element takes in memory; types without a counterpart in the DSL have their widths here."""
+    if isinstance(kind, EnumVal):
+        wide = {"complex64": 8, "complex128": 16}.get(kind.name, 1)
+        return wide if kind.enum == "torch.dtype" else Unknown("an element type that is not known", span)
+    found = getattr(kind, "dtype", None)
+    return Unknown("an element type that is not known", span) if found is None else int(bytes_to_hold(found.bits))
 
 
 def index(t: HostTensor, key: Value, span: Span) -> Value:

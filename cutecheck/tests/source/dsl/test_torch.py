@@ -15,7 +15,7 @@ from cutecheck.model.units import Bits
 from cutecheck.source.dsl.torch import DTYPES
 from cutecheck.source.dsl.values import HostTensor, TorchType
 from cutecheck.source.eval.values import Extern, ScalarType
-from cutecheck.tests.source.dsl.run import variables
+from cutecheck.tests.source.dsl.run import driver, sites, variables
 
 GIVEN = """
 import torch
@@ -397,3 +397,18 @@ def test_modules_have_their_parameters_and_call_forward(tmp_path: Path) -> None:
         "bf16 2,3,7:21,7,1", "bf16 64,16:16,1", "i32 64:1", "bf16 5,6:6,1", "bf16 7:1",
     ]  # fmt: skip
     assert found["names"][:2] == ["layers.0.weight", "layers.0.bias"] and len(found["names"]) == 6
+
+
+def test_bytes_of_elements_and_parts_of_pairs(tmp_path: Path) -> None:
+    text = """
+    import torch
+    import cutlass.cute as cute
+
+    packed = torch.empty(64, 32, dtype=torch.float4_e2m1fn_x2)
+    wide = torch.ones(3, dtype=torch.complex64)
+    best = torch.topk(torch.ones(4, 16), 2)
+    cute.make_layout((packed.element_size(), packed.itemsize + 1, wide.element_size()))
+    cute.make_layout((*best.values.shape, *best.indices.shape))
+    """
+    made = driver(tmp_path, text)
+    assert {str(s.result).partition(":")[0] for s in sites(made)} == {"(1,2,8)", "(4,2,4,2)"}
