@@ -11,7 +11,7 @@ import re
 from collections import defaultdict
 from itertools import pairwise, product
 
-from cutecheck.facts import Event, TensorFact, Unknown
+from cutecheck.facts import Event, Span, TensorFact, Unknown
 from cutecheck.facts.core import BULK_STORE
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis
@@ -27,6 +27,7 @@ _FRESH = re.compile(r"#\d+")
 Box = tuple[
     tuple[int, int], ...
 ]  # of each mode the first element of a tile that is stored, and the first one that is not
+_Kind = tuple[tuple[str, ...], tuple[int, ...]]  # what varies of the coordinates, and in which steps
 
 
 @record(frozen=True, slots=True)
@@ -56,8 +57,10 @@ def hole(event: Event, context: Context) -> Hole | None:
     stores = [(e, t) for e, t in stored(mine) if _whole(t) == _whole(event.operands[1])]
     if not stores or stores[0][0] is not event or cut_short(context, event) or _otherwise(event, mine, context):
         return None
-    if any(e.kind == "copy" and e.reason is not None for e in mine):
-        return None  # it may be another store, or stand for several
+    places = {e.span for e, _ in stores}
+    unclear = [e for e in context.facts.events if e.kind == "copy" and e.arch == event.arch and e.reason is not None]
+    if any(e.span in places or e.kernel == event.kernel for e in unclear):
+        return None  # it may be another store, or stand for several, of other kernels, too
     found: dict[tuple[tuple[str, ...], tuple[int, ...]], set[Box]] = defaultdict(set)
     for e, t in stores:
         part = _part(t) if e.reason is None else None
@@ -67,6 +70,7 @@ def hole(event: Event, context: Context) -> Hole | None:
     if len(found) != 1:
         return None  # tiles of several kinds, which may complete each other
     (((variables, tile), boxes),) = found.items()
+    boxes |= _shared(event, places, (variables, tile), context)
     fixed = {m for m, v in enumerate(variables) if not v and len({b[m] for b in boxes}) == 1}
     first = next(iter(boxes))
     starts = tuple(first[m][0] if m in fixed else 0 for m in range(len(tile)))
@@ -78,6 +82,13 @@ def hole(event: Event, context: Context) -> Hole | None:
         if not any(all(lo <= x and y <= hi for (x, y), (lo, hi) in zip(cell, b, strict=True)) for b in boxes):
             return Hole(event.operands[1], tile, cell)
     return None
+
+
+def _shared(event: Event, places: set[Span], kind: _Kind, context: Context) -> set[Box]:
+    """What other kernels store at these places: a store that several make alike is an event of one of them alone."""
+    others = (e for e in context.facts.events if e.span in places and e.arch == event.arch and e.kernel != event.kernel)
+    parts = [_part(t) for e, t in stored(list(others))]
+    return {part[2] for part in parts if part is not None and part[:2] == kind}
 
 
 def _whole(tensor: TensorFact) -> str:

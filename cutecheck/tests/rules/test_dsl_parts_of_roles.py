@@ -126,6 +126,8 @@ def test_stores_of_which_one_stands_for_several(tmp_path: Path) -> None:
     first, second = (e for e in facts.events if e.operands[0].name == "tCs[None, half]")
     other = replace(second.operands[1], root_layout=second.operands[0].root_layout)
     rest = replace(second, reason=Unknown("more"), operands=(second.operands[0], other))
-    for events, missing in (((first,), True), ((first, rest), False)):
+    far = replace(rest, kernel="another configuration")
+    alike = replace(second, kernel="another configuration")  # it stands for the store of the first one, too
+    for events, missing in (((first,), True), ((first, rest), False), ((first, alike), False), ((first, far), False)):
         context = cast("Context", SimpleNamespace(facts=replace(facts, events=events), memo={}))
         assert (hole(first, context) is not None) == missing

@@ -421,7 +421,7 @@ class EventRecorder(InstructionRecorder):
         variant = variant_of_bounds(variant, self.events.get((*place, variant)), guards)
         known = self._variants.setdefault(place, set())
         if variant not in known and len(known) >= MOST_VARIANTS:
-            variant = f"more {self.frame.kernel}"  # each kernel that is not whole has an event that says so
+            variant = "more"
             reason = Unknown(f"more than {MOST_VARIANTS} calls with other operands at this place", c.span)
         known.add(variant)
         ident = f"{kind}:{c.span}:{self.frame.symbol}:{self.arch}:{variant}"
