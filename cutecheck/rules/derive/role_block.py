@@ -135,12 +135,13 @@ class Block:
         return at[0].startswith(PIPELINE) and at[0] in fed and not self.comers[at] and not self._by_hand()
 
     def _alone(self, wait: Step, fed: set[str]) -> bool:
-        """Of the Python DSL, whose runs have all steps: no thread of the block arrives at a barrier that counts some,
-        at others of its array they do; and there is no other block that may.
+        """No thread of the block arrives at a barrier that counts some, at others of its array they do; and there is no
+        other block that may. Of the Python DSL, whose runs have all steps, and where each thread does as one of these.
         """
         at = gate_of(wait)
         every = (s.function for w in self.workers for s in w.thread.steps)
-        known = wait.span.is_python and at[0] in fed and not self.comers[at] and self.gates[at].count > 0
+        all_steps = wait.span.is_python or (self.counted and not at[0].startswith(PIPELINE))
+        known = all_steps and at[0] in fed and not self.comers[at] and self.gates[at].count > 0
         return known and not any("cluster" in function or "MULTICAST" in function for function in every)
 
     def _by_hand(self) -> bool:

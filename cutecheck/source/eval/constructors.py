@@ -81,6 +81,9 @@ def _initialise(
     m: Machine, cls: ClassInst, obj: Object, args: list[Value], names: list[str | None], span: Span
 ) -> None:
     """The part of an object that is of a class: by its constructors, or member by member."""
+    if not args and _is_defaulted(cls):
+        _default_bases(m, cls, obj, span)
+        return
     if _constructors(cls):
         entries = tuple(cls.entry_of(d) for d in _constructors(cls) if d.body is not None)
         if entries:
@@ -171,6 +174,12 @@ def _unbound(m: Machine, owner: ClassInst, decl: ir.Variable, value: Value) -> b
     """A reference to what is not followed."""
     written = field_stands(m, owner, decl) and not qualifiers.constant(decl.type)
     return written and (isinstance(value, Scalar) or leaks.points(value))
+
+
+def _is_defaulted(cls: ClassInst) -> bool:
+    """Whether ``State() = default;`` makes an object of nothing, beside constructors that take something."""
+    own = (d for d in cls.index.get(cls.name, []) if isinstance(d, ir.Function) and "defaulted" in d.flags)
+    return any(not d.params for d in own)
 
 
 def _constructors(cls: ClassInst) -> list[ir.Function]:

@@ -11,6 +11,7 @@ from cutecheck.source.cpp.words import ASSIGNS, BUILTIN_TYPES, SPECIFIERS, words
 _BRACKETS = words("( ) [ ] { } < >")
 _ARGUMENT_HEAD = words("< , typename const volatile struct class") | {""}
 _ARGUMENT_END = words(", > ... * & const [ (")
+_AFTER_CONSTRUCTOR = frozenset({"{", ";", "->", ":", "", "=", ".", "noexcept", "requires", "try"})
 _BEFORE_GROUP = ASSIGNS | words(  # no name, which would be called
     "( , [ { ; } ? : return if while switch ! ~ - + * / % & | ^ && || == != < > <= >= << >>"
 )
@@ -104,7 +105,7 @@ class Brackets(Writer):
                     self.embrace(at, close)
                     after = texts[close + 1]
         elif around == "{" and before.isupper() and self.before(at - 1) in _OUTSIDE and not self.is_body(open_at):
-            if after not in ("{", ";", "->", ":", "", "=", "."):  # MY_MACRO(x) before another declaration
+            if after not in _AFTER_CONSTRUCTOR:  # MY_MACRO(x) before another declaration
                 self.blank(at - 1, close, "macro")
         elif after == "[" and self.declares_array(at, close, around) and (around == "(" or self.is_body(open_at)):
             self.put(self.starts[at], b" ")

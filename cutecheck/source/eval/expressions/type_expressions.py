@@ -19,6 +19,7 @@ from cutecheck.source.eval import (
     shared_addresses,
     templates,
 )
+from cutecheck.source.eval.barrier_types import stands_for_place
 from cutecheck.source.eval.chosen import FunctionType
 from cutecheck.source.eval.machine import Machine, handles
 from cutecheck.source.eval.memory import align_bytes, size_bytes, tensor_bytes
@@ -196,7 +197,8 @@ def _bits_as(m: Machine, value: Value, type_: ScalarType, span: Span) -> Value:
     name = type_.dtype.name
     at = value.pointer if isinstance(value, Object) else value  # of an array's element, that is an object, its place
     if isinstance(at, Pointer) and isinstance(at.type, (ClassInst, ExternType)):
-        return intrinsics.dereference(m, intrinsics.cast_pointer(m, at, type_, span), span)
+        cast = intrinsics.cast_pointer(m, at, type_, span)
+        return cast if stands_for_place(cast) else intrinsics.dereference(m, cast, span)
     if isinstance(value, Scalar) and value.ctype == name:
         return value
     other = bit_patterns.as_type(value, name) if isinstance(value, Scalar) else None

@@ -25,6 +25,7 @@ from cutecheck.source.eval.machine import Machine, runs
 from cutecheck.source.eval.mentions import names_in
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.statements import computed, element_reads, touches
+from cutecheck.source.eval.statements.array_loops import by_index
 from cutecheck.source.eval.statements.assignments import bind_target
 from cutecheck.source.eval.statements.branches import arm, broken_off
 from cutecheck.source.eval.statements.done import Done
@@ -99,6 +100,9 @@ def range_length(value: range) -> int:
 
 @runs(ir.Loop)
 def _loop(m: Machine, node: ir.Loop, env: Env) -> Done:
+    spelled = by_index(m, node, env) if node.kind == "foreach" else None
+    if spelled is not None:
+        return _loop(m, *spelled)  # type: ignore[no-any-return]
     quiet = inert(m, node, env)
     replay = m.recorder.acts()
     by_role = replay is not None and replay.thread is not None and replay.by_source and advances(node)
