@@ -27,6 +27,7 @@ from cutecheck.rules.derive.tile_walks import (
     Product,
     alone,
     extent_of,
+    in_same_tile,
     kept_by_all,
     moved,
     product_of,
@@ -283,11 +284,12 @@ class TileOfAnotherBlock(Replayed):
     def _left_out(self, at: Event | Call, target: TensorFact, context: Context) -> Iterable[Finding]:
         """The only launch has fewer blocks along an index than the mode of the result that it alone walks has tiles."""
         launches = [x for x in context.index.launches_of.get(at.kernel, []) if x.origin == "launch"]
-        if len(launches) != 1 or at.loops:
+        if len(launches) != 1:
             return
         part = guarded(target)
         stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (at.kernel, at.arch, "copy")]
-        again = any(e is not at and e.operands[-1].buffer == target.buffer for e in stores) or any(
+        others = [e.operands[-1] for e in stores if e is not at and e.operands[-1].buffer == target.buffer]
+        again = any(
             c.span != at.span and c.function == "axpby" and c.kernel == at.kernel and len(c.arguments) > RESULT
             for c in context.facts.calls
         )
@@ -295,6 +297,8 @@ class TileOfAnotherBlock(Replayed):
             by, grid = alone(walk), launches[0].grid
             if by is None or part is None or mode >= len(part.extents) or "xyz".index(by[0][-1]) >= len(grid):
                 continue
+            if not all(in_same_tile(target, other, mode, by) for other in others):
+                continue  # another copy may store to what this one leaves
             tile = known_value(part.tile[mode])
             short = covered(grid["xyz".index(by[0][-1])], tile, part.extents[mode]) if tile == by[1] else None
             if short is None:

@@ -137,6 +137,26 @@ def alone(walk: Walks | None) -> tuple[str, int] | None:
     return next(iter(walk.items())) if walk is not None and len(walk) == 1 else None
 
 
+def in_same_tile(one: TensorFact, other: TensorFact, mode: int, by: tuple[str, int]) -> bool:
+    """Whether two parts of a tensor, the first walked by this index in such steps along a mode, lie in one tile."""
+    mine, theirs = walks(one), walks(other)
+    if mine is None or theirs is None or len(theirs) <= mode or alone(theirs[mode]) != by or one.space != "gmem":
+        return False
+    if not isinstance(one.root_layout, Layout) or not isinstance(one.offset, (int, Dyn)):
+        return False
+    if not isinstance(other.offset, (int, Dyn)):
+        return False
+    told = units_of([s for _, s in leaves(one.root_layout.shape, one.root_layout.stride) or ()])
+    if told is None or one.root_layout != other.root_layout:
+        return False
+    values, units = told
+    apart = ex.sub(as_expr(one.offset), as_expr(other.offset)).substitute(values).constant
+    unit = None if apart is None else max((u for u in units if 0 < u <= abs(apart)), default=None)
+    if apart is None or unit is None or units.index(unit) != mode:
+        return apart is not None
+    return abs(apart) // unit < by[1]
+
+
 def product_of(kernel: str, arch: str, context: Context) -> Product | None:
     """The product of a kernel whose MMAs all add to the same accumulators, where its operands are known."""
     key = (kernel, arch)
