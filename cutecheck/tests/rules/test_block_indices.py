@@ -167,8 +167,8 @@ MOVES: dict[str, tuple[str, str, str, str, set[str]]] = {  # extents, the stored
         set(),
     ),
     "by_x_twice": ("m, n", "blockIdx.x, blockIdx.x", "", "m / 32, n / 32", {"CUT219"}),
-    "no_such_tile": ("256, 512", "blockIdx.y, blockIdx.x", "", "8, 16", {"CUT210"}),
-    "other_grid": ("256, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "16, 8", {"CUT210"}),
+    "no_such_tile": ("256, 512", "blockIdx.y, blockIdx.x", "", "8, 16", {"CUT210", "CUT219"}),
+    "other_grid": ("256, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "16, 8", {"CUT210", "CUT219"}),
     "ragged": ("250, 512", "blockIdx.x, blockIdx.y", "if (i > 0)", "8, 16", {"CUT210"}),
     "ragged_under_a_condition": ("256, 512", "blockIdx.x, blockIdx.y", "if (blockIdx.x < tiles)", "8, 16", set()),
 }
