@@ -21,7 +21,7 @@ from cutecheck.source.eval.scope import ClassInst, Entry, Env
 from cutecheck.source.eval.symbolic import symbolic, symbolic_parameter
 from cutecheck.source.eval.templates import bind
 from cutecheck.source.eval.types import spell
-from cutecheck.source.eval.values import FuncSet, Intrinsic, Object
+from cutecheck.source.eval.values import FuncSet, Intrinsic, Object, Value
 
 Root = Callable[[Callable[[], object], Span], None]  # runs something as a root of its own
 
@@ -140,13 +140,18 @@ class Uncalled:
             if id(given[0]) in m.history.launched:
                 return False
             kernel = Intrinsic(fn.name, given)
-        elif entry.unit.path not in self.reported or not self.matters(fn, entry.unit.path):
+        elif entry.unit.path not in self.reported or not self._comes_to_something(fn, entry.unit.path, given):
             return False
         if "kernel" in fn.flags:
             self.root(lambda: m.recorder.launch_by_address(m, kernel, span, function), span)
         else:
             self.root(lambda: self._walk(entry, fn, Env(env, "function"), env), span)
         return True
+
+    def _comes_to_something(self, fn: ir.Function, path: str, given: tuple[Value, ...]) -> bool:
+        """A function matters, or a class that its template is given does: ``&launch<Gemm<half_t, 128>>``."""
+        made = (v for v in given if isinstance(v, ClassInst))
+        return self.matters(fn, path) or any(self.matters(c.decl, c.entry.unit.path) for c in made)
 
     def _walk(self, entry: Entry, fn: ir.Function, env: Env, names: Env) -> None:
         given = takewhile(lambda p: not p.pack and p.default is None, fn.params)

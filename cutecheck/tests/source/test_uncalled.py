@@ -362,3 +362,34 @@ def test_what_cannot_be_read_costs_one_unit(tmp_path: Path, monkeypatch: pytest.
     facts = extract(ExtractRequest((tmp_path,), archs=("sm_80",), jobs=1))
     assert {e.span.path for e in facts.events} == {"good.cu"}
     assert [(e.path, e.internal) for e in facts.errors] == [("bad.cu", True)]
+
+
+OF_CLASSES = """#include <cute/tensor.hpp>
+namespace kern {
+using namespace cute;
+template <int N> struct Rows {
+  struct Params { float* p; int n; };
+  CUTE_DEVICE void run(Params const& p) {
+    Tensor a = make_tensor(make_gmem_ptr(p.p), Layout<Int<N>>{});
+    Tensor r = make_tensor<float>(Layout<Int<N>>{});
+    copy(a, r);
+  }
+};
+template <class K> __global__ void entry(typename K::Params p) { K k; k.run(p); }
+template <class K> void launch(float* p, int n) { typename K::Params q{p, n}; entry<K><<<1, 32>>>(q); }
+struct Plan { int n; void (*start)(float*, int); };
+void choose(float* p, int n) {
+  static constexpr Plan plans[] = {{32, &launch<Rows<32>>}, {64, &launch<Rows<64>>}};
+  for (auto const& plan : plans)
+    if (&plan == &plans[1] || plan.n >= n) { plan.start(p, n); return; }
+}
+}
+"""
+
+
+def test_a_launcher_in_a_table_whose_kernel_is_all_in_a_class(tmp_path: Path) -> None:
+    """By its own words, and those of the kernel, nothing of CuTe happens there."""
+    (tmp_path / "a.cu").write_text(OF_CLASSES)
+    found = extract(ExtractRequest((tmp_path,)))
+    assert {x.kernel for x in found.launches} == {"kern::entry<kern::Rows<32>>", "kern::entry<kern::Rows<64>>"}
+    assert len(found.events) == 2
