@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 from cutecheck.model import algebra as alg
@@ -10,7 +11,7 @@ from cutecheck.model import ints
 from cutecheck.model import inttuple as it
 from cutecheck.model.basis import ScaledBasis, Underscore
 from cutecheck.model.constants import truth_constant
-from cutecheck.model.ints import CuteError, Dyn, Sym
+from cutecheck.model.ints import CuteError, Dyn, Sym, UndecidedError
 from cutecheck.model.layout import ComposedLayout, Layout, Major, SmemPtrFlag, Swizzle
 from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, function, method_of
 from cutecheck.source.eval.tuples import Pair
@@ -258,7 +259,36 @@ def _relations(c: Call) -> Value:
 def _in_order(c: Call) -> Value:
     order, _, way = c.name.rpartition("_")
     a, b = (c.arg(1), c.arg(0)) if way in ("leq", "gtr") else (c.arg(0), c.arg(1))
-    return _answer(c, _ORDERS[order](a, b) is (way in ("less", "gtr")))
+    less = way in ("less", "gtr")
+    try:
+        return _answer(c, _ORDERS[order](a, b) is less)
+    except UndecidedError:
+        found = _each_below(c, a, b, less) if order == "elem" and c.m.dialect.by_value else None
+        if found is None:
+            raise
+        return found
+
+
+def _each_below(c: Call, a: Any, b: Any, less: bool) -> Value:
+    """What ``elem_less`` of run-time numbers is, as ``<`` and ``&&`` have it; not ``less``: of one number, that it is
+    not. None where that is nothing to go by."""
+    left, right = it.flatten_to_tuple(a), it.flatten_to_tuple(b)
+    whole = all(isinstance(n, (int, Dyn, Sym)) for n in (*left, *right)) and alg.congruent(a, b)
+    if not whole or not (less or len(left) == 1):
+        return None
+    sides = [(x, y) if less else (y, x) for x, y in zip(left, right, strict=True)]
+    said = [
+        c.m.dialect.binary("<" if less else "<=", c.m.dialect.from_model(x), c.m.dialect.from_model(y), c.span)
+        for x, y in sides
+    ]
+    if any(c.m.dialect.truth(v) is False for v in said):
+        return Scalar(0, "bool")
+    open_ = [v for v in said if c.m.dialect.truth(v) is None]
+    if any(not isinstance(v, Scalar) for v in open_):
+        return None
+    from cutecheck.source.eval.expressions.operators import both_or_either
+
+    return reduce(partial(both_or_either, c.m, True), open_)
 
 
 def _answer(c: Call, known: bool, static: bool = False) -> Value:
