@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial, reduce
 from typing import Any
 
 from cutecheck.model import algebra as alg
@@ -263,32 +262,19 @@ def _in_order(c: Call) -> Value:
     try:
         return _answer(c, _ORDERS[order](a, b) is less)
     except UndecidedError:
-        found = _each_below(c, a, b, less) if order == "elem" and c.m.dialect.by_value else None
+        found = _compared(c, a, b, less) if order == "elem" and c.m.dialect.by_value else None
         if found is None:
             raise
         return found
 
 
-def _each_below(c: Call, a: Any, b: Any, less: bool) -> Value:
-    """What ``elem_less`` of run-time numbers is, as ``<`` and ``&&`` have it; not ``less``: of one number, that it is
-    not. None where that is nothing to go by."""
+def _compared(c: Call, a: Any, b: Any, less: bool) -> Value:
+    """What ``elem_less`` of two run-time numbers is, as ``<`` has it, or ``<=`` where it is denied; None of others."""
     left, right = it.flatten_to_tuple(a), it.flatten_to_tuple(b)
-    whole = all(isinstance(n, (int, Dyn, Sym)) for n in (*left, *right)) and alg.congruent(a, b)
-    if not whole or not (less or len(left) == 1):
+    if len(left) != 1 or len(right) != 1 or not all(isinstance(n, (int, Dyn, Sym)) for n in (*left, *right)):
         return None
-    sides = [(x, y) if less else (y, x) for x, y in zip(left, right, strict=True)]
-    said = [
-        c.m.dialect.binary("<" if less else "<=", c.m.dialect.from_model(x), c.m.dialect.from_model(y), c.span)
-        for x, y in sides
-    ]
-    if any(c.m.dialect.truth(v) is False for v in said):
-        return Scalar(0, "bool")
-    open_ = [v for v in said if c.m.dialect.truth(v) is None]
-    if any(not isinstance(v, Scalar) for v in open_):
-        return None
-    from cutecheck.source.eval.expressions.operators import both_or_either
-
-    return reduce(partial(both_or_either, c.m, True), open_)
+    x, y = (c.m.dialect.from_model(n) for n in (*left, *right))
+    return c.m.dialect.binary("<", x, y, c.span) if less else c.m.dialect.binary("<=", y, x, c.span)
 
 
 def _answer(c: Call, known: bool, static: bool = False) -> Value:
