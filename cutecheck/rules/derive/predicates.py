@@ -10,7 +10,7 @@ from cutecheck.facts import Event, Predicate, TensorFact, Unknown
 from cutecheck.facts.core import Bound
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
-from cutecheck.model.ints import Condition, Int, Rel, as_expr, known_value
+from cutecheck.model.ints import Condition, Dyn, Int, Rel, Sym, as_expr, known_value
 from cutecheck.model.layout import AnyLayout, Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
@@ -18,6 +18,7 @@ from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.accesses import atom_of, thread_count
 from cutecheck.rules.derive.coordinates import (
+    INDICES,
     Guarded,
     advance,
     beyond,
@@ -103,6 +104,8 @@ def fault_of(
     event: Event, asked: Sequence[Predicate], tensor: TensorFact, part: Guarded, context: Context
 ) -> Fault | None:
     """The first fault; ``asked``: what is assigned to the elements of the predicate tensor at one place."""
+    if event.predicate is not None and _is_a_part(event.predicate):
+        return None
     asked = [_of_kept_modes(p, part) for p in asked]
     predicate, threads = asked[0], thread_count(event)
     if len(predicate.bounds[0].coordinates) != len(part.extents):
@@ -126,6 +129,14 @@ def fault_of(
         which = ", ".join(map(str, apart.instruction[1:] if not apart.instruction[0] else apart.instruction))
         return elsewhere(apart, f"instruction ({which})", "that of the first", tensor)
     return next(_of_limits(event, [_guarded_too(event, p, part) for p in asked], tensor, part, context), None)
+
+
+def _is_a_part(predicate: TensorFact) -> bool:
+    """Of predicates of the whole matrix, lazily computed, a part that a block or thread takes: their coordinates begin
+    there, and not where those begin that they were written with."""
+    if not isinstance(predicate.offset, (int, Dyn, Sym)):
+        return False
+    return any(v.name.startswith(INDICES) for v in as_expr(predicate.offset).variables())
 
 
 def _of_kept_modes(predicate: Predicate, part: Guarded) -> Predicate:

@@ -90,8 +90,10 @@ void run(float const* in, float* out, int m, int n) {
 """
 
 
-def test_a_lazy_tensor_of_the_whole_problem_is_written_where_it_is_made(tmp_path: Path) -> None:
-    (tmp_path / "k.cu").write_text(WHOLE.replace("LIMIT", "extents"))
+@pytest.mark.parametrize("below", ["elem_less(x, extents)", "get<0>(x) < get<0>(extents) && get<1>(x) < size<1>(in)"])
+def test_a_lazy_tensor_of_the_whole_problem_is_written_where_it_is_made(tmp_path: Path, below: str) -> None:
+    """A part of it that a block takes has coordinates of the whole: they are not those of its tile."""
+    (tmp_path / "k.cu").write_text(WHOLE.replace("elem_less(x, LIMIT)", below))
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_80",)))
     assert not report.failures and not report.errors
     assert [f.code for f in report.findings if f.severity == "error"] == []
