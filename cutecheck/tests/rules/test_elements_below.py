@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(128) sums(half_t const* in, half_t* out, int m
   Tensor from = thr.partition_S(ga);
   Tensor at = thr.partition_S(c);
   Tensor other = make_tensor<half_t>(Smem{}(0, _).layout());
-  auto ok = [&] { return elem_less(get<0>(at(0, 0, 0)), m); };
+  auto ok = [&] { return elem_less(at(0, 0, 0), make_coord(m, n)); };
   for (int i = 0; i < size<2>(ga); ++i) {
     if (inside(get<0>(at(0, 0, 0)), m) && ok()) copy(Rows{}, from(_, _, _, i), thr.partition_D(s));
     cp_async_fence();

@@ -283,7 +283,7 @@ def _logical(m: Machine, node: ir.Binary, env: Env) -> Value:
     if other is not None and m.dialect.by_value and isinstance(left, Scalar) and left.ctype == "bool":
         return left
     if known is None and other is None:
-        return _both_or_either(m, is_and, left, right)
+        return both_or_either(m, is_and, left, right)
     return of_shared("bool", node.op, left, right)
 
 
@@ -296,10 +296,10 @@ def _half_known(m: Machine, both: bool, left: Value, right: Value) -> Scalar | N
     if len(open_sides) != 1 or not isinstance(sides[1 - open_sides[0]], Dyn):
         return None
     sides[open_sides[0]] = m.fresh("condition")
-    return _both_or_either(m, both, *sides)
+    return both_or_either(m, both, *sides)
 
 
-def _both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:
+def both_or_either(m: Machine, both: bool, left: Value, right: Value) -> Scalar:
     """What two run-time conditions joined by ``&&`` or ``||`` are, as comparisons are."""
     numbers = [n for v in (left, right) if isinstance(n := v.value if isinstance(v, Scalar) else v, (Dyn, Sym))]
     known = m.dialect.by_value or all(of_thread(n) is not None for n in numbers)

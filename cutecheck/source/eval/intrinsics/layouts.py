@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial, reduce
 from typing import Any
 
 from cutecheck.model import algebra as alg
@@ -269,12 +270,21 @@ def _in_order(c: Call) -> Value:
 
 
 def _compared(c: Call, a: Any, b: Any, less: bool) -> Value:
-    """What ``elem_less`` of two run-time numbers is, as ``<`` has it, or ``<=`` where it is denied; None of others."""
+    """What ``elem_less`` of run-time numbers is, as ``<`` and ``&&`` have it; of one number also that it is not. None
+    of others."""
     left, right = it.flatten_to_tuple(a), it.flatten_to_tuple(b)
-    if len(left) != 1 or len(right) != 1 or not all(isinstance(n, (int, Dyn, Sym)) for n in (*left, *right)):
+    numbers = all(isinstance(n, (int, Dyn, Sym)) for n in (*left, *right))
+    if not numbers or not alg.congruent(a, b) or not (less or len(left) == 1):
         return None
-    x, y = (c.m.dialect.from_model(n) for n in (*left, *right))
-    return c.m.dialect.binary("<", x, y, c.span) if less else c.m.dialect.binary("<=", y, x, c.span)
+    from cutecheck.source.eval.expressions.operators import both_or_either
+
+    sides = [tuple(map(c.m.dialect.from_model, pair)) for pair in zip(left, right, strict=True)]
+    if not less:
+        return c.m.dialect.binary("<=", sides[0][1], sides[0][0], c.span)
+    said = [c.m.dialect.binary("<", x, y, c.span) for x, y in sides]
+    if any(c.m.dialect.truth(v) is False for v in said):
+        return Scalar(0, "bool")
+    return reduce(partial(both_or_either, c.m, True), [v for v in said if c.m.dialect.truth(v) is None])
 
 
 def _answer(c: Call, known: bool, static: bool = False) -> Value:
