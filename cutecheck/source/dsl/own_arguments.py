@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from cutecheck.source.dsl.source import Source
 
-ARGV = "sys.argv"
+ARGV, ENVIRON = "sys.argv", "os.environ"
 _LEAVES = ("return", "raise", "sys.exit", "exit(", "quit(", "os._exit", "usage", "print_help", "parser.error")
 
 
@@ -39,7 +39,9 @@ def counted(s: Source, node: Node) -> ir.Expr | None:
 
 
 def searched(s: Source, op: str, node: Node) -> ir.Expr | None:
-    """``"--check" in sys.argv``."""
+    """``"--check" in sys.argv``; of ``os.environ`` nothing is known where the program gives up without a variable."""
+    if op in ("in", "not in") and s.text(node) == ENVIRON and _gives_up(s, node):
+        return ir.Opaque("the variables that the program is started with", s.span(node))
     if op not in ("in", "not in") or s.text(node) not in (ARGV, f"{ARGV}[1:]") or _gives_up(s, node):
         return None
     return ir.Sequence_("list", (), s.span(node))

@@ -141,6 +141,10 @@ def main():
     os.environ.setdefault("DEEP", "16")
     cute.make_layout((int(os.getenv("COLS")), int(os.environ["DEEP"]), int(os.getenv("WIDE", "2")), 5))
     cute.make_layout((int(os.environ["WIDE"]), 6))
+    for name in ("RANK", "WORLD_SIZE"):
+        if name not in os.environ:
+            print(f"{name} is not set")
+            exit(-1)
     for n in (8, 9, 12):
         checked(n)
     assert META["warps"] == 5
