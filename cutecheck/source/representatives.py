@@ -20,6 +20,7 @@ from cutecheck.source.eval import ir
 from cutecheck.source.eval.limits import SOME_UNITS, Limits
 
 _DEFINES = re.compile(r"#[ \t]*(?:define|undef)\b")  # what it includes may mean something else there
+_INSTANTIATES = re.compile(r"(?<![.>:])\btemplate\s+(?!<)")  # most files declare templates, and need not be parsed
 _Met = tuple[object, ...]  # a template with what stands around its instantiations, and a value or two
 
 
@@ -86,7 +87,7 @@ class _Instantiation:
 def _instantiations(path: str, archs: Sequence[str], tree: Tree) -> list[_Instantiation]:
     """Those of a file that says nothing else; none of any other."""
     text = tree.text(path)
-    if "template" not in text or "cutecheck:" in text or _DEFINES.search(text) or tree.own.get(path):
+    if not _INSTANTIATES.search(text) or "cutecheck:" in text or _DEFINES.search(text) or tree.own.get(path):
         return []
     made: list[_Instantiation] = []
     for arch in archs:
