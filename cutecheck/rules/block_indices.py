@@ -9,6 +9,7 @@ from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.findings import Finding, Related
 from cutecheck.model.ints import as_expr, known_value
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.block_walks import alone, in_same_tile, walks
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
 from cutecheck.rules.derive.divided import divided, of_pairs
@@ -25,9 +26,7 @@ from cutecheck.rules.derive.targets import atom_of_event
 from cutecheck.rules.derive.tile_walks import (
     RESULTS,
     Product,
-    alone,
     extent_of,
-    in_same_tile,
     kept_by_all,
     moved,
     product_of,
@@ -35,7 +34,6 @@ from cutecheck.rules.derive.tile_walks import (
     result_stored,
     stored,
     stored_alike,
-    walks,
 )
 from cutecheck.rules.derive.unasked_blocks import unasked_blocks
 from cutecheck.rules.derive.walked import named, walked

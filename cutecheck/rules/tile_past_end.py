@@ -16,12 +16,12 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.always_true import unasked
 from cutecheck.rules.derive.bare import bare
 from cutecheck.rules.derive.before_start import before_start
+from cutecheck.rules.derive.block_walks import alone, walks
 from cutecheck.rules.derive.coordinates import INDICES, block_modes, guarded
 from cutecheck.rules.derive.guarded_stores import stored_element, unasked_store
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
 from cutecheck.rules.derive.overhang import overhang
 from cutecheck.rules.derive.rounding import stored_whole
-from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.replayed import Replayed
 
 

@@ -6,8 +6,9 @@ from cutecheck.facts import Event, Launch, TensorFact
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.block_walks import alone, walks
 from cutecheck.rules.derive.swapped_tiles import equal, names_of
-from cutecheck.rules.derive.tile_walks import alone, extent_of, walks
+from cutecheck.rules.derive.tile_walks import extent_of
 from cutecheck.rules.derive.walked import named
 
 

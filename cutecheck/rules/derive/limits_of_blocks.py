@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from cutecheck.facts import TensorFact
 from cutecheck.facts.core import Bound
 from cutecheck.model.ints import Int, as_expr
+from cutecheck.rules.derive.block_walks import alone, walks
 from cutecheck.rules.derive.coordinates import bounded_mode
-from cutecheck.rules.derive.tile_walks import alone, walks
 
 _BLOCK = "blockIdx."
 

@@ -14,9 +14,9 @@ from cutecheck.model.ints import Dyn, Int, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.block_walks import alone, walks
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.guards import inner, same_in_all_blocks
-from cutecheck.rules.derive.tile_walks import alone, walks
 from cutecheck.rules.derive.vectors import leaves
 
 _TWO = 2  # operands of a copy

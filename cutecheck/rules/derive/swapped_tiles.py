@@ -9,7 +9,8 @@ from cutecheck.model.ints import Rel, as_expr
 from cutecheck.model.layout import Layout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.tile_walks import alone, brought, extent_of, walks
+from cutecheck.rules.derive.block_walks import alone, walks
+from cutecheck.rules.derive.tile_walks import brought, extent_of
 
 
 @record(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from cutecheck.facts import TensorFact
 from cutecheck.model.ints import Dyn, as_expr
 from cutecheck.model.layout import Layout
-from cutecheck.rules.derive.tile_walks import alone, walks
+from cutecheck.rules.derive.block_walks import alone, walks
 
 
 def walked(tensor: TensorFact, mode: int) -> tuple[str, set[str]] | None:
