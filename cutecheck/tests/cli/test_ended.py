@@ -22,11 +22,12 @@ Translator.run = ended
 sys.argv = ["cutecheck", "check", "--isolated", "--no-cache", "-j", "1", "--output-format", "concise", {tree!r}]
 cli.entry()
 """
-IN_BACKGROUND = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+SIGINT_IS = "import signal; signal.signal(signal.SIGINT, signal.{})\n"  # whatever this process inherited
+IN_FRONT, IN_BACKGROUND = SIGINT_IS.format("default_int_handler"), SIGINT_IS.format("SIG_IGN")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no signals that end a process there")
-@pytest.mark.parametrize(("name", "before"), [("SIGINT", ""), ("SIGTERM", ""), ("SIGTERM", IN_BACKGROUND)])
+@pytest.mark.parametrize(("name", "before"), [("SIGINT", IN_FRONT), ("SIGTERM", IN_FRONT), ("SIGTERM", IN_BACKGROUND)])
 def test_what_is_known_is_shown(name: str, before: str, tmp_path: Path) -> None:
     bad = "#include <cute/tensor.hpp>\nauto x = cute::make_tiled_mma(cute::SM80_16x8x16_F32F16F16F32_TN{}, 1, 2, 3);\n"
     layout = "#include <cute/tensor.hpp>\nauto l = cute::make_layout(cute::Int<8>{});\n"
