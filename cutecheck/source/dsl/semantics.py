@@ -43,6 +43,7 @@ from cutecheck.source.dsl import (  # noqa: F401  (some register their functions
     unrolled,
     vectors,
 )
+from cutecheck.source.dsl.assertions import repeatable
 from cutecheck.source.dsl.library import Library
 from cutecheck.source.dsl.operands import Operands, contained
 from cutecheck.source.dsl.statements import spelled
@@ -285,6 +286,8 @@ class DslDialect(Operands):
     def asserted(self, m: Machine, node: ir.Assert, env: Env) -> bool:
         if self.supposing is not None:
             self.supposing.asserted(m, node, env)
+        if m.attempts is None and self.supposing is None and not repeatable(node.cond):
+            return False  # what it changes would be changed twice
         if self.truth(m.eval(node.cond, env)) is not False:
             return False
         flow.fails(m, "AssertionError", "an assertion does not hold", node.span)

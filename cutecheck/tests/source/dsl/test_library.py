@@ -141,6 +141,9 @@ def main():
     os.environ.setdefault("DEEP", "16")
     cute.make_layout((int(os.getenv("COLS")), int(os.environ["DEEP"]), int(os.getenv("WIDE", "2")), 5))
     cute.make_layout((int(os.environ["WIDE"]), 6))
+    sizes = iter([8, 16, 32])
+    assert next(sizes) == 8
+    cute.make_layout((next(sizes), 9))
     for name in ("RANK", "WORLD_SIZE"):
         if name not in os.environ:
             print(f"{name} is not set")
@@ -159,7 +162,7 @@ def test_settings_of_a_program_and_what_it_asserts(tmp_path: Path) -> None:
     assert not made.cut, made.cut
     found = sorted(str(s.result).partition(":")[0] if s.status == "resolved" else s.status for s in sites(made))
     assert found == sorted([
-        "(512,1)", "(1024,2,2)", "(3,5,3)", "(6,4)", "(32,16,2,5)", "unknown",  # WIDE is not known
+        "(512,1)", "(1024,2,2)", "(3,5,3)", "(6,4)", "(32,16,2,5)", "(16,9)", "unknown",  # WIDE is not known
         "(8,7)", "(12,7)",  # the program refuses 9, and ends before (1,8)
     ])  # fmt: skip
 
