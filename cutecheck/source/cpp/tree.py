@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 from typing import TypeVar, cast
 
+from cutecheck.source.cpp import completed
 from cutecheck.source.cpp.defines import Defines, Macro
 from cutecheck.source.cpp.directives import Fragment, Preprocessed, preprocess
 from cutecheck.source.cpp.splice import TRANSLATION_UNITS, Splicer, guarded, of_library
@@ -26,8 +27,6 @@ _INCLUDE = re.compile(
     r'^[ \t]*#[ \t]*(?:include[ \t]*|define[ \t]+\w+[ \t]+(?=[<"][\w./-]+\.\w+[>"][ \t]*$))(?:<([^>\n]+)>|"([^"\n]+)")',
     re.MULTILINE,
 )
-
-_COMPUTED = re.compile(rb"#[ \t]*include[ \t]+[A-Za-z_]")
 _DEFINED = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)", re.MULTILINE)
 # begins with its own character, so that the search skips all others: every file of the tree is looked through
 _INCLUDE_LINE = re.compile(
@@ -75,7 +74,7 @@ class Tree:
     _looked: dict[tuple[str, Callable[[str], object]], object] = field(default_factory=dict)
     _includes: dict[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     _includers: dict[str, list[str]] = field(default_factory=dict)  # by what any of their include lines names
-    _computed: set[str] = field(default_factory=set)  # files with an include line that macros complete
+    _computed: dict[str, completed.Lines] = field(default_factory=dict)  # files whose include lines ask macros
     _scanned: set[str] = field(default_factory=set)  # files whose include lines are among these
     unfound: dict[tuple[str, str], list[str]] = field(default_factory=dict)  # what such a line names, and by whom
     _suffixes: dict[str, list[str]] = field(default_factory=dict)
@@ -250,10 +249,11 @@ class Tree:
     def reaching(self, targets: frozenset[str]) -> frozenset[str]:
         """Files from which a chain of ``#include`` lines may lead to one of the targets, conditions ignored.
 
-        A line that a macro completes may name any file; in the library's headers (``CUDA_STD_HEADER(utility)``) only
-        its own.
+        A line that a macro completes may name any file, where its definitions do not say which; in the library's
+        headers only its own.
         """
         self.scan(self.files)
+        self._complete()
         its_own = any(of_library(t) for t in targets)
         found = {*targets, *(p for p in self._computed if its_own or not of_library(p))}
         todo = list(found)
@@ -275,14 +275,24 @@ class Tree:
                 else:
                     self.unfound.setdefault((quote, text), []).append(path)
 
+    def _complete(self) -> None:
+        """Note what include lines name that a macro completes, where its definitions in the tree say it."""
+        given = {name.encode() for name, _ in (*self.user, *(macro for own in self.own.values() for macro in own))}
+        for path, names in completed.named(self._computed, given, [*self.files.values()]).items():
+            del self._computed[path]
+            found = (self.resolve(text, path, quote == b"<") for quote, text in names)
+            for target in filter(None, found):
+                self._includers.setdefault(target, []).append(path)
+
     def _include_lines(self, path: str) -> list[tuple[str, str]]:
         """The include lines of a file that need not be read as a whole for this."""
         try:
             data = read_bytes(self.files[path])
         except OSError:
             return []
-        if _COMPUTED.search(data) is not None:
-            self._computed.add(path)
+        asked = completed.lines(data)
+        if asked != ():
+            self._computed[path] = asked
         return [
             (m[1].decode(), m[2].decode("utf-8", "replace"))
             for m in _INCLUDE_LINE.finditer(data)

@@ -69,15 +69,19 @@ def launch(
     threads = str(m.recorder.block(block))
     types = "|".join([*(spell(v) for v in values if not _is_flag(v)), threads])
     flags = tuple(_letter(spell(v)) for v in values if _is_flag(v))
-    if len(values) == 1 and isinstance(values[0], ClassInst) and _is_called(m, values[0], span):
+    alike = ""
+    if len(values) == 1 and isinstance(cls := values[0], ClassInst) and _is_called(m, cls, span):
         types, flags = _told(types)
+        alike = kind_of(m, f"{cls.decl.span}:{cls.name}", (cls,))
     types, flags = _with_twins(m, values, types, flags)
     signature = f"{symbol}({','.join(spell(type_of(a)) for a in args)}){threads}"
     key = key_of(best.fn)
     if _is_told(m, key):
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)
     given = stated(m, args) if m.dialect.by_value else Known()
-    answer = m.history.launches.ask(key, types, signature, flags=flags, given=given.lines(), unbound=m.recorder.open)
+    answer = m.history.launches.ask(
+        key, types, signature, alike=alike, flags=flags, given=given.lines(), unbound=m.recorder.open
+    )
     m.history.walked.add((id(best.fn), id(best.entry.env.cls), shown))
     if answer == "dropped":
         return Unknown(f"further instantiations of `{fn.name}` were not walked", span)

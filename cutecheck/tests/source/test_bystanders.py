@@ -8,6 +8,7 @@ import pytest
 
 from cutecheck.facts import Facts
 from cutecheck.source import bystanders
+from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.eval import kernels
 from cutecheck.source.extract import extract
 from cutecheck.source.request import ExtractRequest
@@ -101,12 +102,14 @@ def test_a_run_over_all_of_it_walks_every_kernel(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("header", ["include/cute/util/type_traits.hpp", "util/type_traits.hpp"])
+@pytest.mark.parametrize("defined", [True, False])
 def test_an_include_that_a_macro_completes_leads_from_the_library_to_no_file_of_the_tree(
-    header: str, tmp_path: Path
+    header: str, defined: bool, tmp_path: Path
 ) -> None:
-    """CuTe's headers write ``#include CUDA_STD_HEADER(utility)``; a user's macro may name any file."""
+    """CuTe's headers write ``#include CUDA_STD_HEADER(utility)``; a user's macro that is not known any file."""
     (tmp_path / header).parent.mkdir(parents=True)
-    (tmp_path / header).write_text("#pragma once\n#define STD(x) <cuda/std/x>\n#include STD(utility)\n")
+    define = "#define STD(x) <cuda/std/x>\n" if defined else ""
+    (tmp_path / header).write_text(f"#pragma once\n{define}#include STD(utility)\n")
     for name in ("edited.cu", "other.cu"):
         text = "#include <cute/layout.hpp>\nusing namespace cute;\nusing Own = Layout<Shape<_8>>;\n"
         (tmp_path / name).write_text(f'#include "{header}"\n' + text)
@@ -114,5 +117,42 @@ def test_an_include_that_a_macro_completes_leads_from_the_library_to_no_file_of_
     def reported(name: str) -> set[str]:
         return {s.span.path for s in extract(ExtractRequest((tmp_path,), changed=(tmp_path / name,))).sites}
 
-    assert reported("edited.cu") == ({"edited.cu"} if "cute" in header else {"edited.cu", "other.cu"})
+    assert reported("edited.cu") == ({"edited.cu"} if defined or "cute" in header else {"edited.cu", "other.cu"})
     assert reported(header) == {"edited.cu", "other.cu"}
+
+
+_HEADERS = {
+    "every": ("", "#define OF(name) <sub/name.h>\n#include OF(mine)\n"),
+    "whole": ("", '#define MINE "mine.h"\n#include MINE  // the one\n'),
+    "two": ("", "#if X\n#define MINE <sub/other.h>\n#else\n#define MINE <sub/mine.h>\n#endif\n#include MINE\n"),
+    "elsewhere": ("#define OF( name )  <sub/name.h>\n", "#include OF(mine)\n"),
+}
+
+
+@pytest.mark.parametrize("kind", _HEADERS)
+def test_what_a_macro_names_by_its_definitions(kind: str, tmp_path: Path) -> None:
+    """Of a changed file the library's headers that do not name it are not among those which include it."""
+    (tmp_path / "sub").mkdir()
+    for name in ("mine", "other", "third"):
+        (tmp_path / f"sub/{name}.h").write_text(f"#pragma once\n// {name}\n")
+    (tmp_path / "include/cutlass").mkdir(parents=True)
+    first, text = _HEADERS[kind]
+    (tmp_path / "include/cutlass/macros.h").write_text(f"#pragma once\n{first}")
+    (tmp_path / "include/cutlass/user.h").write_text(f"#pragma once\n#include <cutlass/macros.h>\n{text}")
+    files = {str(p.relative_to(tmp_path)): p for p in tmp_path.rglob("*.h")}
+    direct = {n: Tree(dict(files)).reaching(frozenset({f"sub/{n}.h"})) for n in ("mine", "other", "third")}
+    assert "include/cutlass/user.h" in direct["mine"] and "include/cutlass/user.h" not in direct["third"]
+    assert ("include/cutlass/user.h" in direct["other"]) == (kind == "two")
+
+
+@pytest.mark.parametrize("given", ["-D", "#ifndef MINE\n", "#if !defined(MINE)\n", "computed"])
+def test_what_a_macro_may_name_that_the_command_line_defines(given: str, tmp_path: Path) -> None:
+    """As any file may be meant, all that ask it are looked at."""
+    (tmp_path / "a.h").write_text("#pragma once\n")
+    (tmp_path / "b.h").write_text("#pragma once\n")
+    inside = '#define MINE "a.h"\n' if given != "computed" else '#define MINE PATH(a)\n#define PATH(x) "a.h"\n'
+    around = (given, "#endif\n") if given.startswith("#if") else ("", "")
+    (tmp_path / "user.h").write_text(f"#pragma once\n{around[0]}{inside}{around[1]}#include MINE\n")
+    files = {p.name: p for p in tmp_path.iterdir()}
+    user = (("MINE", '"b.h"'),) if given == "-D" else ()
+    assert "user.h" in Tree(files, (), user).reaching(frozenset({"b.h"}))

@@ -51,6 +51,24 @@ def sizes(found: Facts) -> set[str]:
     return {e.enclosing for e in found.events}
 
 
+def test_a_few_of_many_alike_are_walked_where_the_tree_defines_the_kernel_that_runs_them(tmp_path: Path) -> None:
+    """As CUTLASS's own tree does."""
+    runs = (
+        "namespace cutlass { template <class K> __global__ void device_kernel(int p) {"
+        " extern __shared__ char smem[]; K k; k(p, smem); } }\n"
+    )
+    kernels = [f"float, lib::{order}, {8 << i}" for order in ("Row", "Column") for i in range(4)]
+    launches = (
+        f"void test{i}() {{ cutlass::device_kernel<lib::Kernel<{k}>><<<1, 32>>>({i}); }}\n"
+        for i, k in enumerate(kernels)
+    )
+    files = {"lib.h": runs + HEADER, "a.cu": '#include "lib.h"\n' + "".join(launches)}
+    assert len(sizes(facts(tmp_path, files))) == 8
+    few = facts(tmp_path, files, Limits(alike=2))
+    assert len(sizes(few)) == 4
+    assert sum(count for _, count in few.dropped) == 4
+
+
 def test_a_few_of_many_alike_are_walked_and_the_others_counted(tmp_path: Path) -> None:
     files = {"lib.h": HEADER, "a.cu": unit(*(f"float, lib::Row, {8 << i}" for i in range(5)))}
     assert len(sizes(facts(tmp_path, files))) == 5
