@@ -37,7 +37,7 @@ SUFFIXES = CPP_SUFFIXES + DSL_SUFFIXES
 MAX_BYTES = 16 << 20
 _SKIPPED_FOLDERS = frozenset({
     ".git", ".hg", ".svn", "__pycache__", "__pypackages__", "node_modules", ".venv", "venv", ".direnv", ".tox", ".nox",
-    ".eggs", ".cutecheck_cache", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache",
+    ".eggs", "CMakeFiles", ".cutecheck_cache", ".ipynb_checkpoints", ".mypy_cache", ".pytest_cache", ".ruff_cache",
 })  # fmt: skip
 _ENVIRONMENT = ("pyvenv.cfg", "conda-meta")  # in the folder of an environment of Python, whatever its name
 

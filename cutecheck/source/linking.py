@@ -35,6 +35,9 @@ _MEMBER = re.compile(rf"\b(\w+)\s*(?:<(?:[^<>;{{}}()]|<[^<>;{{}}()]*>)*>\s*)?::\
 _CLASS = re.compile(r"\btemplate\s+(?:struct|class)\s+(?:\w+\s*::\s*)*(\w+)\s*<")
 _MACRO = re.compile(r"^[ \t]*#[ \t]*define[ \t]+(\w+)(?:\([^()\n]*\))?((?:\\\n|[^\n])*)", re.MULTILINE)
 _NO_TYPE = re.compile(r"\b(?:return|else|throw|new|delete|co_return|case|goto|do)\b|&&|__global__|DEVICE\b|__device__")
+_KEPT = re.compile(rf"{_NO_TYPE.pattern}|\bstatic\b")  # what no other file has
+_CUDA = re.compile(r"cu(?:da)?[A-Z]")
+_LIBRARIES = re.compile(r"\bnamespace\s+std\b")
 _TYPE_ALONE = re.compile(r"[\w\s:<>,*&\\\[\]\"]*")
 _DIRECTIVE = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+\w+(?:\([^()\n]*\))?|(?!define)[^\n]*\n)", re.MULTILINE)
 _LINES = re.compile(r"^[ \t]*#(?:\\\n|[^\n])*\n", re.MULTILINE)  # a directive with the lines that go on
@@ -48,7 +51,7 @@ _NO_NAME = frozenset(
 _LONGEST = 400  # characters before the name of a function
 
 
-def _places(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
+def _places(pattern: re.Pattern[str], text: str, refused: re.Pattern[str] = _NO_TYPE) -> Iterator[tuple[str, int]]:
     """Names that stand behind nothing but a type, with where they do."""
     ends = [m.end() for m in _LINES.finditer(text)]
     for m in pattern.finditer(text):
@@ -58,13 +61,21 @@ def _places(pattern: re.Pattern[str], text: str) -> Iterator[tuple[str, int]]:
         begin = max(begin, ends[done - 1] - 1) if done else begin
         before = _HEAD.sub("", text[max(begin + 1, at - _LONGEST, 0) : at])
         before = _DIRECTIVE.sub("", before)
-        if m[1] not in _NO_NAME and _TYPE_ALONE.fullmatch(before) and not _NO_TYPE.search(before):
+        if m[1] not in _NO_NAME and _TYPE_ALONE.fullmatch(before) and not refused.search(before):
             yield m[1], at
 
 
 @lru_cache(maxsize=4096)
 def _defined(stripped: str) -> frozenset[str]:
     return frozenset(n for form in (_DEFINES, _INSTANTIATES) for n, _ in _places(form, stripped))
+
+
+@lru_cache(maxsize=4096)
+def _lent(stripped: str) -> frozenset[str]:
+    """The functions that a file defines for others: none where it has the libraries' own, as what a compiler wrote."""
+    if any(map(_CUDA.match, _defined(stripped))) or _LIBRARIES.search(stripped):
+        return frozenset()
+    return frozenset(n for form in (_DEFINES, _INSTANTIATES) for n, _ in _places(form, stripped, _KEPT))
 
 
 @lru_cache(maxsize=4096)
@@ -208,7 +219,7 @@ def links(tree: Tree, units: Sequence[str]) -> Links:
         declared = frozenset(n for p in own for n in _declared(_text(tree, p)))
     where: dict[str, list[str]] = {}
     for path in others:
-        for name in _defined(_text(tree, path)) & (declared or frozenset()):
+        for name in _lent(_text(tree, path)) & (declared or frozenset()):
             where.setdefault(name, []).append(path)
     of_units = frozenset(n for u in units for n in _defined_by(tree, u))
     found.helpers = {n: paths[0] for n, paths in where.items() if len(paths) == 1 and n not in of_units}

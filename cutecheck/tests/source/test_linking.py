@@ -9,7 +9,9 @@ from cutecheck.engine.check import check_facts
 from cutecheck.facts import Facts
 from cutecheck.model.prove import prove
 from cutecheck.rules import RULES
+from cutecheck.source.cpp.tree import Tree
 from cutecheck.source.extract import extract
+from cutecheck.source.linking import links
 from cutecheck.source.request import ExtractRequest
 
 PARAMS = """#pragma once
@@ -330,3 +332,25 @@ def test_a_function_of_an_anonymous_namespace_takes_nothing_from_the_one_of_that
     files = {**called("void fill(Params&, at::Tensor const&);", "", f"void run{BODY}", fill), "api.cpp": api}
     (tmp_path / "own.cu").unlink()
     assert open_rows(facts(tmp_path, files)) == 1
+
+
+TOOLKIT = """extern "C" int cudaFuncSetAttribute(const void* kernel, int which, int bytes);
+void fill(Params& params);
+template <class T> static inline int cudaFuncSetAttribute(T* kernel, int which, int bytes) {
+  return ::cudaFuncSetAttribute((const void*)kernel, which, bytes);
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("other", "lends"),
+    [("", True), (TOOLKIT, False), ("static void fill(Params& params) {}", False), ("namespace std {}", False)],
+)
+def test_what_has_functions_of_the_libraries_lends_none(tmp_path: Path, other: str, lends: bool) -> None:
+    """What a compiler writes between its passes has all that the headers had: CUDA's functions would be its own."""
+    helper = other if "static void" in other else f"{other}\nvoid fill(Params& params) {{ params.rows.lda = 64; }}\n"
+    files = {"kernels.cu": KERNELS + "void fill(Params& params);\n", "helper.cpp": helper}
+    for name, text in files.items():
+        (tmp_path / name).write_text(text)
+    found = links(Tree({name: tmp_path / name for name in files}), ["kernels.cu"])
+    assert ("fill" in found.helpers) == lends
