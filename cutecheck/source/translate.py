@@ -22,7 +22,7 @@ from cutecheck.source.eval.launches import Attempt, Launches, neighbourhood
 from cutecheck.source.eval.limits import FILES_SHARE, Limits
 from cutecheck.source.eval.linkage import of_its_own
 from cutecheck.source.eval.machine import History, Machine
-from cutecheck.source.eval.program import Program
+from cutecheck.source.eval.program import Program, is_cute_header, takes_value_layouts
 from cutecheck.source.eval.record import Recorder
 from cutecheck.source.eval.record.sayings import Sayings
 from cutecheck.source.eval.trace import Tracing, TracingMachine, TracingRecorder
@@ -32,6 +32,8 @@ from cutecheck.source.relevance import Relevance, Words, is_root
 from cutecheck.source.roots import Roots, left_open, templates_of
 from cutecheck.source.vocabulary import names_cute
 from cutecheck.source.wishes import wishes
+
+_TILED_MMA = "cute/atom/mma_atom.hpp"  # the header of CuTe that has TiledMMA
 
 Template = tuple[str, int]  # a file, and the position of a template in it
 
@@ -124,6 +126,9 @@ class Translator:
             part.unsure = unmet(units, job.handing, set(), self.tree)
             return part
         program = Program()
+        program.value_layouts = any(
+            p.endswith(_TILED_MMA) and is_cute_header(p) and self.tree.once(p, takes_value_layouts) for p in closure
+        )
         for unit in units:
             program.add(unit)
         for path in dict.fromkeys(path for _, path in job.helpers):

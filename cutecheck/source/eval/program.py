@@ -29,6 +29,7 @@ class Program:
         self.outside = Definitions()
         self.internal: set[int] = set()  # what anonymous namespaces hold, by ``id``: of its translation unit alone
         self.instantiate: list[tuple[ir.Instantiate, Scope, ir.Unit]] = []
+        self.value_layouts = False  # of TiledMMA, as CuTe's headers have them up to 3.3
 
     def add(self, unit: ir.Unit, module: str | None = None) -> None:
         """Add a unit; ``module`` is the dotted name of a Python module, which gets a scope of its own."""
@@ -83,6 +84,11 @@ class Program:
 def is_element(name: str) -> bool:
     """Element types and their sizes, which the evaluator knows: CUTLASS's classes of these names are its storage."""
     return name == _WIDTH or dtype(name) is not None
+
+
+def takes_value_layouts(text: str) -> bool:
+    """Whether the ``cute/atom/mma_atom.hpp`` is one of before 3.4, in which a TiledMMA has a layout of values."""
+    return "ValLayoutMNK" in text
 
 
 def is_cute_header(path: str) -> bool:

@@ -94,3 +94,28 @@ def test_a_named_version_has_no_such_member(tmp_path: Path) -> None:
         found = run(tmp_path, text)
     assert site(found, "Mma").status == "resolved"
     assert site(found, "Apart").status == "unknown"
+
+
+MADE = """
+using Atom = MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>;
+using Made = decltype(make_tiled_mma(Atom{}, Layout<Shape<_2, _2>>{}, Layout<Shape<_1, _2>>{}));
+using Spelled = TiledMMA<Atom, Layout<Shape<_2, _2, _1>>, Layout<Shape<_1, _2, _1>>, Tile<Underscore, Underscore, Underscore>>;
+using Ordered = decltype(make_tiled_mma(Atom{}, Layout<Shape<_2, _2>>{}, Layout<Shape<_1, _2>>{}, Tile<_32>{}));
+"""
+
+
+@pytest.mark.parametrize("old", [True, False])
+def test_the_headers_that_a_unit_includes_say_what_the_third_argument_is(tmp_path: Path, old: bool) -> None:
+    """A checkout of CUTLASS before 3.4 has no ``cutlass/version.h``: the parameter's name tells it."""
+    header = tmp_path / "3rd" / "include" / "cute" / "atom" / "mma_atom.hpp"
+    header.parent.mkdir(parents=True)
+    third = "ValLayoutMNK" if old else "PermutationMNK"
+    header.write_text(
+        f"#pragma once\nnamespace cute {{ template <class A, class B, class {third}> struct TiledMMA; }}\n"
+    )
+    found = run(tmp_path, "#include <cute/atom/mma_atom.hpp>\n" + MADE)
+    made, spelled = (site(found, name).value for name in ("Made", "Spelled"))
+    assert isinstance(made, TiledMMA)
+    assert (show(made.tile_shape) == "(_32,_32,_16)") == old
+    assert not old or made == spelled
+    assert site(found, "Ordered").status == "unknown"

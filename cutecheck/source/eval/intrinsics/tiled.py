@@ -46,23 +46,31 @@ def _tiled_mma_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
     atom = mma_atom(m, targs[0], span)
     layout = static_value(m, targs[1]) if len(targs) > 1 else Layout((1, 1, 1), (0, 0, 0))
     permutation = static_value(m, targs[2]) if len(targs) > 2 else (X, X, X)
-    return ValueType(_tiled_mma(atom, layout, permutation))
+    if len(targs) > 3:
+        _takes_no_order(static_value(m, targs[3]))
+    return ValueType(_tiled_mma(m, atom, layout, permutation))
 
 
-def _tiled_mma(atom: Any, layout: Any, permutation: Any) -> Any:
+def _tiled_mma(m: Machine, atom: Any, layout: Any, permutation: Any) -> Any:
     # up to 3.3 this is right, and today it does not compile
     if isinstance(permutation, Layout) and alg.rank(permutation) == 3:
-        return _of_value_layout(atom, layout, permutation)
+        return _of_value_layout(m, atom, layout, permutation)
     return _decided(tiled.TiledMMA(atom, layout, permutation if isinstance(permutation, tuple) else (permutation,)))
 
 
-def _of_value_layout(atom: Any, layout: Any, values: Layout) -> TiledMMA:
+def _takes_no_order(permutation: Any) -> None:
+    """The fourth argument of before 3.4, beside a layout of values: as good as none, or nothing is known."""
+    if any(part is not X for part in (permutation if isinstance(permutation, tuple) else (permutation,))):
+        raise Unsupported("a layout of values and a permutation: TiledMMA takes no layout of values since CUTLASS 3.4")
+
+
+def _of_value_layout(m: Machine, atom: Any, layout: Any, values: Layout) -> TiledMMA:
     """``TiledMMA<Atom, AtomLayoutMNK, ValLayoutMNK>`` of CUTLASS before 3.4.
 
     Only the sizes of ``ValLayoutMNK`` count there: its ``TiledShape_MNK`` is the extent of the atoms times them
     (``cute/atom/mma_atom.hpp`` of 3.0 to 3.3), as it is of a permutation of just these sizes since.
     """
-    if cute_version() != REFERENCE:  # one that was named, or read from headers
+    if cute_version() != REFERENCE and not m.program.value_layouts:  # one that was named, or read from headers
         raise Unsupported("a layout of values for M, N and K: TiledMMA takes none since CUTLASS 3.4")
     plain = _decided(tiled.TiledMMA(atom, layout, (X, X, X)))
     sizes = tuple(plain.atoms_extent(i) * alg.size(values, i) for i in range(3))
@@ -86,6 +94,14 @@ def _tiled_copy_type(m: Machine, targs: tuple[Value, ...], span: Span) -> Value:
 def _make_tiled_mma(c: Call) -> Value:
     atom = mma_atom(c.m, c.arg(0), c.span)
     args = c.args[1:]
+    if c.m.program.value_layouts and len(args) > 1:  # up to 3.3: the layout of values, then a permutation
+        values = args[1]
+        if len(args) > 2:
+            _takes_no_order(args[2])
+        if not isinstance(values, Layout):
+            raise Unsupported("a layout of values that is none")
+        layout = alg.append(args[0], alg.make_layout(1, 0), rank=3)
+        return _of_value_layout(c.m, atom, layout, alg.append(values, alg.make_layout(1, 0), rank=3))
     return _decided(tiled.make_tiled_mma(atom, *args))
 
 
