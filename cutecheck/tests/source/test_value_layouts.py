@@ -98,8 +98,9 @@ def test_a_named_version_has_no_such_member(tmp_path: Path) -> None:
 
 MADE = """
 using Atom = MMA_Atom<SM80_16x8x16_F32F16F16F32_TN>;
+using Any = Underscore;
 using Made = decltype(make_tiled_mma(Atom{}, Layout<Shape<_2, _2>>{}, Layout<Shape<_1, _2>>{}));
-using Spelled = TiledMMA<Atom, Layout<Shape<_2, _2, _1>>, Layout<Shape<_1, _2, _1>>, Tile<Underscore, Underscore, Underscore>>;
+using Spelled = TiledMMA<Atom, Layout<Shape<_2, _2, _1>>, Layout<Shape<_1, _2, _1>>, Tile<Any, Any, Any>>;
 using Ordered = decltype(make_tiled_mma(Atom{}, Layout<Shape<_2, _2>>{}, Layout<Shape<_1, _2>>{}, Tile<_32>{}));
 """
 
