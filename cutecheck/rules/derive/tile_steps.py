@@ -9,6 +9,7 @@ from cutecheck.model.expr import Var
 from cutecheck.model.ints import as_expr, known_value
 from cutecheck.model.layout import Layout
 from cutecheck.rules.base import Context
+from cutecheck.rules.derive.unwrapped import unwrapped
 from cutecheck.rules.derive.vectors import leaves
 
 _FEWEST = 8  # rows of a tile; so many times a number is not so by chance
@@ -33,7 +34,7 @@ def other_step(tensor: TensorFact) -> tuple[Var, Var, int] | None:
             continue
         starts = [
             [a for a in monomial if isinstance(a, Var) and _STRIDE.search(a.name)]
-            for monomial, factor in as_expr(tensor.root_start_bits).terms
+            for monomial, factor in unwrapped(as_expr(tensor.root_start_bits)).terms
             if abs(factor) == many * int(bits) and len(monomial) > 1
         ]
         others = [found[0] for found in starts if len(found) == 1 and found[0].name not in own]
@@ -56,7 +57,7 @@ def of_another(step: tuple[Var, Var, int], event: Event, tensor: TensorFact, con
             whole, start = other.root_layout, other.root_start_bits
             modes = (leaves(whole.shape, whole.stride) if isinstance(whole, Layout) else None) or ()
             own = {v.name for _, stride in modes for v in as_expr(stride).variables()}
-            terms = as_expr(start).terms if start is not None else ()
+            terms = unwrapped(as_expr(start)).terms if start is not None else ()
             starts = {
                 a.name for monomial, factor in terms if abs(factor) == many * int(other.root_bits) and len(monomial) > 1
                 for a in monomial if isinstance(a, Var)

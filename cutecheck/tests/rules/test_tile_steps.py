@@ -25,6 +25,11 @@ __global__ void __launch_bounds__(128) move(Params const params) {
 void run(Params const& params) { move<<<dim3(params.rows / 64, 8), 128>>>(params); }
 """
 P_ROWS = "make_stride(params.p_row_stride, _1{})"
+NARROW = [
+    ("int64_t p_row", "uint32_t p_row"),
+    ("int64_t const at_p", "uint32_t const at_p"),
+    ("block = blockIdx.x", "block = params.rows / 64 - 1 - int(blockIdx.x)"),
+]
 
 
 @pytest.mark.parametrize(
@@ -33,6 +38,9 @@ P_ROWS = "make_stride(params.p_row_stride, _1{})"
         ([], 0),
         ([(P_ROWS, "make_stride(params.q_row_stride, _1{})")], 1),
         ([("block * 64 * params.p_row_stride", "block * 64 * params.q_row_stride")], 1),
+        # offsets of 32 bits without sign, which wrap around where their parts may be below zero
+        ([*NARROW, (P_ROWS, "make_stride(params.q_row_stride, _1{})")], 1),
+        (NARROW, 0),
         # the head is as many elements of a row as the tile has rows, and nothing walks the rows
         (
             [
