@@ -45,12 +45,12 @@ class WgmmaNotWaited(Replayed):
         first WGMMA; between a WGMMA and the next wait for groups a group is committed; after the last one something
         waits for all groups; a loop that multiplies what a pipeline brings, and releases its stages, waits; and the
         stage that a WGMMA reads is given back, in the same pass, after a wait for its group. Where a kernel can be run
-        thread by thread: accumulators are used when their group has been waited for; a ``warpgroup_arrive`` comes
-        between what the thread itself does with registers and the WGMMA that has them as accumulators or as A (also
-        where all threads go one way);
-        registers of A are filled anew when the group that reads them has been waited for; and
-        what threads store to shared memory for a WGMMA or UMMA is fenced before (``fence_view_async_shared``,
-        ``fence_proxy``), in C++ also where all threads go one way. Of what they copy by ``cp.async`` that is not said.
+        thread by thread, or all its threads go one way: accumulators are used (there: copied) when their group has
+        been waited for; a ``warpgroup_arrive`` comes between what the thread itself does with registers and the WGMMA
+        that has them as accumulators or as A; registers of A are filled anew when the group that reads them has been
+        waited for; and what threads store to shared memory for a WGMMA or UMMA is fenced before
+        (``fence_view_async_shared``, ``fence_proxy``; of the Python DSL not where all threads go one way). Of what they
+        copy by ``cp.async`` that is not said.
 
     Why
         WGMMA runs on its own. Without the fence it may read registers that are still written, without commit and wait

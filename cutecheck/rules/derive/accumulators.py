@@ -51,24 +51,17 @@ class Accumulators:
         self.touches(step)
         if step.kind == "gemm":
             yield from self._product(step)
-        elif step.function == "warpgroup_commit_batch":
-            self.groups.append(self.open)
-            self.open = {}
-            self.reading.append(self.read)
-            self.read = {}
-        elif step.function == "warpgroup_wait":
-            yield from self._unpaired()
-            left = step.number or 0
-            self.groups = self.groups[len(self.groups) - left :] if left else []
-            self.reading = self.reading[len(self.reading) - left :] if left else []
+        elif step.function in ("warpgroup_commit_batch", "warpgroup_wait"):
+            yield from self._unpaired() if step.function == "warpgroup_wait" else ()
+            self.in_groups(step)
         elif step.kind == "barrier" and step.function == "arrive" and step.asynchronous:
             yield from self._unpaired()  # tcgen05.commit: the stage is given back
         elif step.kind == "copy":
-            yield from self._used(step, step.places[:1])
-            yield from self._refilled(step, step.places[1:2])
+            yield from self.used(step, step.places[:1])
+            yield from self.refilled(step, step.places[1:2])
             self._renewed(step.places[1:2])
         elif step.kind == "unknown":
-            yield from self._used(step, step.places)
+            yield from self.used(step, step.places)
             self._renewed(step.places)
             if not step.places and step.function != "library":
                 self.trusts = False
@@ -78,7 +71,7 @@ class Accumulators:
             self.set -= {p.buffer for p in step.places}
         elif step.kind not in ("barrier", "named", "load", "drain", "call"):
             if step.kind in ("use", "axpby", "transform"):
-                yield from self._used(step, step.places)
+                yield from self.used(step, step.places)
             self._renewed(step.places)
 
     def touches(self, step: Step) -> None:
@@ -96,6 +89,28 @@ class Accumulators:
             if self.orders and place.space == "rmem" and at in self.touched:
                 yield "unordered", step, place, self.touched[at]
                 return
+
+    def starts(self, step: Step, a: Place, at: Place) -> None:
+        """A WGMMA runs from now on, of no group yet."""
+        if a.space == "rmem" and a.buffer:
+            self.read[a.buffer, a.offset] = step
+        if at.space == "rmem" and at.buffer:
+            self.open[at.buffer] = step
+
+    def in_groups(self, step: Step) -> None:
+        """Groups of WGMMAs are committed, or waited for."""
+        if step.function == "warpgroup_commit_batch":
+            self.groups.append(self.open)
+            self.reading.append(self.read)
+            self.open, self.read = {}, {}
+        elif step.function == "warpgroup_wait":
+            left = step.number or 0
+            self.groups = self.groups[len(self.groups) - left :] if left else []
+            self.reading = self.reading[len(self.reading) - left :] if left else []
+
+    def forget(self) -> None:
+        """Any group may have been waited for."""
+        self.open, self.groups, self.read, self.reading = {}, [], {}, []
 
     def _paired(self, step: Step, c: Place) -> None:
         """Which slices of shared memory are multiplied with which in one sum."""
@@ -134,7 +149,7 @@ class Accumulators:
             yield from self.out_of_order(step, [a, at])
             if a.space == "rmem" and a.buffer:
                 self.read[a.buffer, a.offset] = step
-        yield from self._used(step, [a] if a.space == "rmem" else [])
+        yield from self.used(step, [a] if a.space == "rmem" else [])
         if not at.buffer or at.buffer != c.buffer or at.space not in ("rmem", "tmem"):
             return
         if step.asynchronous and step.function in ("wgmma", "umma"):
@@ -152,7 +167,7 @@ class Accumulators:
         if step.asynchronous and step.function == "wgmma":
             self.open[at.buffer] = step
 
-    def _used(self, step: Step, places: tuple[Place, ...] | list[Place]) -> Iterator[_Wrong]:
+    def used(self, step: Step, places: tuple[Place, ...] | list[Place]) -> Iterator[_Wrong]:
         for place in places:
             running = next((g[place.buffer] for g in (*self.groups, self.open) if place.buffer in g), None)
             if running is not None and place.space == "rmem":
@@ -160,7 +175,7 @@ class Accumulators:
             for key in [k for k in self.sums if k[0] == place.buffer]:
                 del self.sums[key]
 
-    def _refilled(self, step: Step, places: tuple[Place, ...]) -> Iterator[_Wrong]:
+    def refilled(self, step: Step, places: tuple[Place, ...]) -> Iterator[_Wrong]:
         """Registers are filled that a WGMMA may still read. Single elements do not say which slice they are of."""
         for place in (p for p in places if p.space == "rmem" and self.trusts):
             at = place.buffer, place.offset
@@ -175,16 +190,28 @@ class Accumulators:
                 del self.sums[key]
 
 
-def unordered(steps: tuple[Step, ...]) -> Iterator[_Wrong]:
-    """WGMMAs of a run by one path that use registers which the thread has used since the last fence, once a place."""
+def by_one_path(steps: tuple[Step, ...]) -> Iterator[_Wrong]:
+    """Of a run by one path, once a place: WGMMAs that use registers which the thread has used since the last fence,
+    copies to registers of A that a WGMMA may still read, and copies of accumulators that one may still write."""
     made = Accumulators(stored=True)
-    told: set[Span] = set()
+    told: set[tuple[Kind, Span]] = set()
     for step in steps:
-        if step.kind == "gemm" and step.asynchronous and step.function == "wgmma" and not step.maybe:
-            a, at = step.places[-3], step.places[0] if len(step.places) == 4 else step.places[-1]
-            for wrong in made.out_of_order(step, [a, at]):
-                if step.span not in told:
-                    told.add(step.span)
-                    yield wrong
-        else:
-            made.touches(step)
+        for wrong in _of_one_path(made, step):
+            if (wrong[0], step.span) not in told:
+                told.add((wrong[0], step.span))
+                yield wrong
+
+
+def _of_one_path(made: Accumulators, step: Step) -> Iterator[_Wrong]:
+    if step.kind == "gemm" and step.asynchronous and step.function == "wgmma" and not step.maybe:
+        a, at = step.places[-3], step.places[0] if len(step.places) == 4 else step.places[-1]
+        yield from made.out_of_order(step, [a, at])
+        made.starts(step, a, at)
+        return
+    if step.kind == "copy" and not step.maybe:
+        yield from made.used(step, step.places[:1])
+        yield from made.refilled(step, step.places[1:2])
+    made.touches(step)
+    made.in_groups(step)
+    if step.kind == "unknown" or (step.function == "warpgroup_wait" and step.number is None):
+        made.forget()  # a loop or a call that may wait

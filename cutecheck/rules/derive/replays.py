@@ -15,7 +15,7 @@ from cutecheck.facts import Call, Span
 from cutecheck.facts.core import CHUNK
 from cutecheck.facts.replayed import BY_HAND, OF_TENSOR, Place, Replay, Step
 from cutecheck.rules.base import Context
-from cutecheck.rules.derive.accumulators import unordered
+from cutecheck.rules.derive.accumulators import by_one_path
 from cutecheck.rules.derive.astray import astray
 from cutecheck.rules.derive.carried import carried
 from cutecheck.rules.derive.doubled import doubled
@@ -405,7 +405,7 @@ def faults_of(call: Call, context: Context) -> list[Fault]:
         made += [more] if more is not None else []
         made += _Run(replay).run() if replay.steps or not replay.threads else []
         made += _before_wgmma(replay, {(f.kind, f.step.span) for f in made})
-        made += [] if replay.threads else [Fault(*wrong) for wrong in unordered(replay.steps)]
+        made += [] if replay.threads else [Fault(*wrong) for wrong in by_one_path(replay.steps)]
         if replay.more is not None:
             told = {(f.kind, f.step.span) for f in made}
             made += [f for f in _Run(replay.more).run() if (f.kind, f.step.span) not in told]
