@@ -12,7 +12,7 @@ from cutecheck.config import Settings
 from cutecheck.engine.run import check, inputs
 from cutecheck.facts import Span
 from cutecheck.facts.replayed import Along, Place, Step, Thread
-from cutecheck.rules.derive.accumulators import unordered
+from cutecheck.rules.derive.accumulators import by_one_path
 from cutecheck.rules.derive.tma_walks import not_counted
 from cutecheck.rules.examples import PREAMBLE
 
@@ -63,7 +63,7 @@ def test_a_fence_before_a_copy_to_registers_of_a(order: str, expected: list[str]
         "arrive": Step("call", SPAN, "", "warpgroup_arrive"),
         "gemm": Step("gemm", SPAN, "", "wgmma", None, (acc, a, shared, acc), True, adds=True),
     }
-    assert [kind for kind, *_ in unordered(tuple(steps[name] for name in order.split()))] == expected
+    assert [kind for kind, *_ in by_one_path(tuple(steps[name] for name in order.split()))] == expected
 
 
 TWO = """
