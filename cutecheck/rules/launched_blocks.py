@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
-from cutecheck.facts.core import MEMORY_STORED
+from cutecheck.facts.core import GUARDED, MEMORY_STORED, STORED
 from cutecheck.findings import Finding, Related
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.beyond_mode import beyond_mode
@@ -14,6 +15,7 @@ from cutecheck.rules.derive.launched import blocks_of
 from cutecheck.rules.derive.same_place import same_place
 
 _GLOBAL = ("gmem", "coord")
+_WRITTEN = (GUARDED, STORED)  # of C++, and where an assignment begins; of the Python DSL the element has its own
 
 
 def at_launch(rule: Rule, made: Event | Call, context: Context) -> Iterable[Finding]:
@@ -22,7 +24,7 @@ def at_launch(rule: Rule, made: Event | Call, context: Context) -> Iterable[Find
     if blocks is None:
         return
     where = [Related(blocks.launch.span, "the launch")]
-    for tensor, stored in _taken(made):
+    for tensor, stored in _taken(made, context):
         gone = beyond_mode(made, tensor, context)
         if gone is not None:
             who = f"block {gone.block}" if gone.thread is None else f"thread {gone.thread} of block {gone.block}"
@@ -55,12 +57,24 @@ def at_launch(rule: Rule, made: Event | Call, context: Context) -> Iterable[Find
             )  # fmt: skip
 
 
-def _taken(made: Event | Call) -> Iterable[tuple[TensorFact, bool]]:
+def _taken(made: Event | Call, context: Context) -> Iterable[tuple[TensorFact, bool]]:
     if isinstance(made, Event):
         if made.kind == "copy" and len(made.operands) > 1:
             yield from ((t, i == 1) for i, t in enumerate(made.operands[:2]) if t.space in _GLOBAL)
-    elif isinstance(made.result, Unknown) and made.result.reason == MEMORY_STORED:
+    elif _reason(made) == MEMORY_STORED or (_reason(made) in _WRITTEN and made.kernel not in _by_element(context)):
         yield from ((t, True) for t in made.arguments[:1] if isinstance(t, TensorFact))
+
+
+def _reason(call: Call) -> str | None:
+    return call.result.reason if isinstance(call.result, Unknown) else None
+
+
+def _by_element(context: Context) -> frozenset[str]:
+    """The kernels of which each element that a thread stores is noted."""
+    if "kernels by element" not in context.memo:
+        found = frozenset(c.kernel for c in context.facts.calls if _reason(c) == MEMORY_STORED)
+        context.memo["kernels by element"] = found
+    return cast("frozenset[str]", context.memo["kernels by element"])
 
 
 __all__ = ["at_launch"]

@@ -100,7 +100,7 @@ def _behind(
             offset = offset.substitute({item.name: ex.const(last)})
     place = None if _by_own_passes(made, offset) else by_block(offset, blocks, (_THREAD,))
     end = 1 + sum((n - 1) * d for n, d in zip(extents, strides, strict=True))
-    mode = strides.index(max(strides))
+    mode = max(range(len(strides)), key=lambda i: (extents[i] > 1, strides[i]))
     for block in blocks.at[: max(1, _MOST // threads)] if place is not None else ():
         for thread in range(threads):
             value = None if place is None else _value(place, (*block, thread))
