@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any
 
 from cutecheck.model.basis import Underscore, X
+from cutecheck.model.ints import Dyn, Typed
 from cutecheck.model.units import Quantity
 
 _MODULES = (
@@ -187,6 +188,8 @@ class _Writer:
             return [self._name(_UNDERSCORE)]
         if kind is Fraction:
             return [self._name(_RATIO), value.numerator, value.denominator]
+        if isinstance(value, Typed):  # facts say nothing of its type, which is no field of it either
+            return self._node(Dyn(value.expr))
         if not is_dataclass(value):
             raise TypeError(f"no way to write a {name}")
         return [self._name(name), *[self.reference(getattr(value, f)) for f in _written(kind)]]

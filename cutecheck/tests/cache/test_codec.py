@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from cutecheck.cache.codec import DecodeError, decode, encode
 from cutecheck.facts import Site, Span, Unknown
 from cutecheck.model.basis import ScaledBasis, X
-from cutecheck.model.expr import Domain
-from cutecheck.model.ints import Dyn
+from cutecheck.model.expr import Domain, var
+from cutecheck.model.ints import Dyn, Typed
 from cutecheck.model.layout import ComposedLayout, Layout, Swizzle, SwizzleUnit
 from cutecheck.model.units import Bits
 from cutecheck.source.translate import Part
@@ -36,6 +36,14 @@ def test_there_and_back(value: object) -> None:
     assert repr(back) == repr(value) and type(back) is type(value)
     if not isinstance(value, Part):
         assert back == value
+
+
+def test_integers_of_another_type_are_plain_ones() -> None:
+    """Facts say nothing of the type, and one without it is no value that anything may ask for its type."""
+    number = Typed(var("n"), "unsigned")
+    found = decode(encode((number, 1)))
+    assert found == (number, 1)
+    assert type(found[0]) is Dyn
 
 
 def test_equal_parts_are_one_object() -> None:
