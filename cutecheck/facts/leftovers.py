@@ -27,7 +27,8 @@ class Leftovers:
     stores to global memory, empty where it may know its block by other means; ``numbers``: run-time numbers that it is
     given. ``taken``: buffers of which single elements are read, or pointers taken. ``dropped``: sums that each pass of
     a loop sets anew and adds products to, and that nothing in the loop reads. ``holes``: operands in registers that a
-    product takes whole, with a slice along K that no copy fills, and how many there are.
+    product takes whole, with a slice along K that no copy fills, and how many there are. ``homeless``: the first
+    product into tensor memory of a kernel of C++ that names no allocation.
     """
 
     left: tuple[tuple[Way, TensorFact], ...]
@@ -41,6 +42,7 @@ class Leftovers:
     taken: tuple[str, ...] = ()
     dropped: tuple[tuple[Way, TensorFact, Loop], ...] = ()
     holes: tuple[tuple[Way, TensorFact, int, int], ...] = ()
+    homeless: tuple[Way, TensorFact] | None = None
 
 
 def leftovers_of(call: Call) -> Leftovers | None:

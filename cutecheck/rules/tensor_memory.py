@@ -27,7 +27,8 @@ class TensorMemoryColumns(Rule):
         The accumulators of an MMA of tcgen05 take at most the 512 columns that a multiprocessor has, and no more than
         the kernel allocates. ``alloc_tmem`` and ``TmemAllocator.allocate`` of the Python DSL, and
         ``TMEM::Allocator1Sm`` and ``Allocator2Sm`` of C++, are given a power of two from 32 to 512 columns. A
-        kernel that is walked to its end and allocates tensor memory frees some.
+        kernel that is walked to its end and allocates tensor memory frees some; one of C++ whose products go to tensor
+        memory names an allocation.
 
     Why
         Columns past the allocation are another kernel's or fault. CuTe stops compiling above 512 with a number of
@@ -129,6 +130,19 @@ class TensorMemoryColumns(Rule):
             )
 
     def _kept(self, call: Call, context: Context) -> Iterable[Finding]:
+        left = leftovers_of(call)
+        if left is not None and left.homeless is not None:
+            way, tensor = left.homeless
+            yield self.finding(
+                way[-1],
+                f"`{tensor.name}` is in tensor memory, and nothing in the kernel allocates any: the product goes to "
+                "columns that may be another block's, or faults",
+                label="no tensor memory allocated",
+                help="let one warp allocate it (TMEM::Allocator1Sm), have all threads wait, and start the accumulators "
+                "there (`tCtAcc.data() = tmem_base_ptr`)",
+                enclosing=call.kernel,
+                arch=call.arch,
+            )
         mine = [c for c in context.facts.calls if (c.kernel, c.arch) == (call.kernel, call.arch)]
         taken = [c for c in mine if allocated(c) is not None]
         if not taken or any(frees(c) for c in mine):

@@ -95,6 +95,8 @@ class _Names:
     shows: bool
     stores: bool  # to what is neither its own nor a parameter of its
     scoped: frozenset[str]  # names of namespaces and classes
+    moves: bool  # the start of a tensor is assigned to: `acc.data() = ...`
+    opaque: bool  # something is not read, as assembly
 
 
 @once
@@ -102,7 +104,7 @@ def _names(fn: ir.Function) -> _Names:
     every, otherwise, over, scoped = set[str](), set[str](), set[str](), set[str]()
     own = {p.name for p in fn.params}
     assigned = set[str]()
-    shows = False
+    shows = moves = opaque = False
     stack: list[tuple[Any, bool]] = [(fn.body, False)]
     while stack:
         at, within = stack.pop()
@@ -111,6 +113,7 @@ def _names(fn: ir.Function) -> _Names:
         elif isinstance(at, ir.Opaque):
             every.update(at.names)
             otherwise.update(at.names)
+            opaque = True
         elif isinstance(at, ir.Name):
             every.add(at.ident)
             shows = shows or at.ident in _SHOWS
@@ -125,10 +128,15 @@ def _names(fn: ir.Function) -> _Names:
         elif hasattr(at, "__dataclass_fields__") and not isinstance(at, Span):
             if isinstance(at, ir.Assign) and not isinstance(at.target, ir.Name):
                 assigned.add(_root(at.target))
+                moves = moves or _is_start(at.target)
             own.update(_declared(at))
             through = within and isinstance(at, (ir.Cast, ir.Binary))
             stack += [(getattr(at, f), through) for f in at.__dataclass_fields__ if f not in ("span", "full_span")]
-    return _Names(frozenset(every), frozenset(otherwise), shows, not assigned <= own, frozenset(scoped))
+    return _Names(frozenset(every), frozenset(otherwise), shows, not assigned <= own, frozenset(scoped), moves, opaque)
+
+
+def _is_start(node: ir.Expr) -> bool:
+    return isinstance(node, ir.Call) and isinstance(node.fn, ir.Attr) and node.fn.ident == "data"
 
 
 def _root(node: Any) -> str:
@@ -167,3 +175,19 @@ _NUMBERED = re.compile(
 def elsewhere(functions: Iterable[ir.Function]) -> bool:
     """Whether these may know their block otherwise than by ``blockIdx``: by a counter, a scheduler, or its cluster."""
     return any(_NUMBERED.search(name) for f in functions for name in _names(f).every | _names(f).scoped)
+
+
+_OF_LIBRARY = re.compile(r"(?:^|/)(?:cute|cutlass)/")
+_ALLOCATES = re.compile(r"alloc|tmem_?(?:base|ptr|pointer|addr|start)", re.IGNORECASE)
+
+
+def allocates(functions: Iterable[ir.Function]) -> bool:
+    """Whether these may allocate tensor memory, or are given some: by names that they spell, as accumulators whose
+    start is assigned to, or by assembly of the program's own."""
+    for f in functions:
+        names = _names(f)
+        if names.moves or (names.opaque and not _OF_LIBRARY.search(f.span.path)):
+            return True
+        if any(_ALLOCATES.search(name) for name in names.every | names.scoped):
+            return True
+    return False

@@ -12,7 +12,7 @@ from cutecheck.facts.replayed import Place
 from cutecheck.model.ints import Dyn, Sym, known_value
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.mentions import used_otherwise
-from cutecheck.source.eval.outputs import elsewhere, quiet
+from cutecheck.source.eval.outputs import allocates, elsewhere, quiet
 from cutecheck.source.eval.record.portions import elements, first
 from cutecheck.source.eval.record.regions import may_overlap, tensor_of, variable_of
 from cutecheck.source.eval.record.unfilled import Filled, unfilled
@@ -240,8 +240,16 @@ class Reads:
         dropped = () if self.unsure else tuple(self.dropped())
         holes = () if self.unsure else tuple(self.holes())
         return Leftovers(
-            left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped, holes=holes
-        )
+            left, read, (*unset, *empty), partly=partly, blocks=blocks, taken=taken, dropped=dropped, holes=holes,
+            homeless=self._homeless(),
+        )  # fmt: skip
+
+    def _homeless(self) -> tuple[Way, TensorFact] | None:
+        """The first product into tensor memory where nothing that was walked names an allocation."""
+        first = next(((w, t) for parts in self.sums.values() for w, t, _ in parts if t.space == "tmem"), None)
+        if first is None or self.unsure or first[1].span.is_python or allocates(self.entered.values()):
+            return None
+        return first
 
     def _unfilled(self, is_dynamic: Callable[[str], bool]) -> Iterator[tuple[Way, TensorFact]]:
         """What copies and products of Python's read of shared memory that nothing writes, by each buffer the first.
