@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from cutecheck.facts import Site
 from cutecheck.findings import Finding, Related
+from cutecheck.model.atoms import MMAAtom
 from cutecheck.model.layout import Layout
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Coverage
-from cutecheck.model.tiled import TiledCopy
+from cutecheck.model.tiled import TiledCopy, TiledMMA
+from cutecheck.model.version import REFERENCE, cute_version
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.tiles import extent, usable
 
@@ -19,7 +21,9 @@ class TileNotCovered(Rule):
 
     What it checks
         The thread-value layout of a TiledCopy maps its threads and values onto the tile: each element once. Threads
-        whose stride is 0 hold copies of the same elements (operands of an MMA) and count once.
+        whose stride is 0 hold copies of the same elements (operands of an MMA) and count once. So do the layouts of A,
+        B and C in ``MMA_Traits`` of the program's own, and in those of a CUTLASS older than the reference (the
+        ``BLayout`` of eight integer operations, ``SM80_16x8x32_S32S4S4S32_TN`` and its kin, is wrong up to 4.4).
 
     Why
         A thread-value layout written by hand is not checked by CuTe. One wrong stride compiles, leaves elements of
@@ -61,6 +65,8 @@ class TileNotCovered(Rule):
 
     def on_site(self, site: Site, context: Context) -> Iterable[Finding]:
         copy = site.value
+        if usable(site) and context.leads(site) and isinstance(copy, TiledMMA):
+            yield from self._operands(site, copy.atom, context)
         if (
             not usable(site)
             or not context.leads(site)
@@ -90,3 +96,25 @@ class TileNotCovered(Rule):
             enclosing=", ".join(f"{k}={v}" for k, v in site.bindings),
             arch=site.arch,
         )
+
+    def _operands(self, site: Site, atom: MMAAtom, context: Context) -> Iterable[Finding]:
+        """Of an instruction that is the program's own, or of an older CuTe's: some of those were wrong."""
+        if atom.kind != "custom" and (atom.kind != "mma" or cute_version() == REFERENCE):
+            return
+        if not isinstance(atom.shape_mnk, tuple) or len(atom.shape_mnk) != len("MNK"):
+            return
+        m, n, k = atom.shape_mnk
+        for name, layout, tile in (("A", atom.a_tv, (m, k)), ("B", atom.b_tv, (n, k)), ("C", atom.c_tv, (m, n))):
+            payload = Coverage(layout, tile, replicated=True, what=f"{name} of {atom.op}")
+            outcome = context.prove(make_obligation(payload, (site.site_id,), arch=site.arch, span=site.span))
+            if outcome.verdict is Verdict.REFUTED:
+                yield self.finding(
+                    site.span,
+                    f"the layout of {name} in the traits of `{atom.op}`, which `{site.symbol}` is made of, does not "
+                    f"cover its {extent(tile)} tile once: threads are given elements of others, and some go to none",
+                    label=f"{name}Layout {layout}",
+                    help="correct the strides in MMA_Traits, or use a newer CUTLASS",
+                    witness=outcome.witness,
+                    enclosing=", ".join(f"{k}={v}" for k, v in site.bindings),
+                    arch=site.arch,
+                )
