@@ -12,6 +12,7 @@ from cutecheck.model.tiled import TiledCopy, TiledMMA
 from cutecheck.rules.base import Context, Rule
 from cutecheck.rules.derive.origins import fragment_owner, retiled_owner
 from cutecheck.rules.derive.ownership import differing_owner, differing_thread, misordered
+from cutecheck.rules.derive.without_copy import without_its_copy
 
 
 class FragmentNotRetiled(Rule):
@@ -22,7 +23,7 @@ class FragmentNotRetiled(Rule):
         copy gives every thread exactly the elements that the MMA gives it. A retiled fragment, or another view of its
         registers, goes through a copy whose threads have the fragment's elements: rows of A and B, elements of C; so
         does one that was made like a part of retiled accumulators (of another type, say). An MMA gets its own fragments
-        of A and B in their order.
+        of A and B in their order. The two sides of a copy by ldmatrix or stmatrix are given to ``copy`` with it.
 
     Why
         The threads of an MMA own scattered rows and columns. A copy with a thread layout of its own writes them to the
@@ -95,6 +96,7 @@ class FragmentNotRetiled(Rule):
             return
         tiled = _copy_of(event)
         if tiled is None:
+            yield from self._by_value(event)
             return
         source, destination = event.operands[:2]
         for fragment, other, side in ((source, destination, "S"), (destination, source, "D")):
@@ -138,6 +140,19 @@ class FragmentNotRetiled(Rule):
                     f"not the {owner.operand} fragment of this copy's threads",
                     f"build the copy with make_tiled_copy_{owner.operand} from the MMA of the fragment, and retile it",
                 )  # fmt: skip
+
+    def _by_value(self, event: Event) -> Iterable[Finding]:
+        """A plain copy between the two sides of an ldmatrix or stmatrix."""
+        found = without_its_copy(event)
+        if found is not None:
+            registers, memory, tiled = found
+            yield self._reported(
+                event, registers, memory,
+                f"`copy` is not given the TiledCopy that partitions `{memory.name}` and retiles `{registers.name}`: "
+                f"without {tiled.atom.op} each thread takes the row whose address it has for its own elements",
+                "the TiledCopy is missing",
+                "give the copy its TiledCopy: `copy(tiled_copy, source, destination)`",
+            )  # fmt: skip
 
     def _product(self, event: Event, context: Context) -> Iterable[Finding]:
         """Fragments of A and B given to an MMA in each other's place."""
