@@ -13,7 +13,7 @@ from cutecheck.rules.derive.block_walks import alone, in_same_tile, walks
 from cutecheck.rules.derive.coordinates import guarded
 from cutecheck.rules.derive.crossed_tiles import crossed, nowhere
 from cutecheck.rules.derive.divided import divided, of_pairs
-from cutecheck.rules.derive.few_blocks import covered
+from cutecheck.rules.derive.few_blocks import by_own_index, covered, reach
 from cutecheck.rules.derive.grids import other_grid
 from cutecheck.rules.derive.holes import hole
 from cutecheck.rules.derive.matrices import FIRST, matrix_modes
@@ -284,20 +284,26 @@ class TileOfAnotherBlock(Replayed):
         launches = [x for x in context.index.launches_of.get(at.kernel, []) if x.origin == "launch"]
         if len(launches) != 1:
             return
+        paired = by_own_index(target)
+        target = paired or target
         part = guarded(target)
         stores = [e for e in context.facts.events if (e.kernel, e.arch, e.kind) == (at.kernel, at.arch, "copy")]
         others = [e.operands[-1] for e in stores if e is not at and e.operands[-1].buffer == target.buffer]
         again = any(
-            c.span != at.span and c.function == "axpby" and c.kernel == at.kernel and len(c.arguments) > RESULT
+            c.span != at.span
+            and c.function == "axpby"
+            and c.kernel == at.kernel
+            and len(c.arguments) > RESULT
+            and getattr(c.arguments[RESULT], "space", "") != "rmem"
             for c in context.facts.calls
         )
         for mode, walk in enumerate(walks(target) or ()) if part is not None and not again else ():
             by, grid = alone(walk), launches[0].grid
             if by is None or part is None or mode >= len(part.extents) or "xyz".index(by[0][-1]) >= len(grid):
                 continue
-            if not all(in_same_tile(target, other, mode, by) for other in others):
+            if not all(in_same_tile(target, by_own_index(other) or other, mode, by) for other in others):
                 continue  # another copy may store to what this one leaves
-            tile = known_value(part.tile[mode])
+            tile = known_value(part.tile[mode]) if paired is None else reach(target, mode)
             short = covered(grid["xyz".index(by[0][-1])], tile, part.extents[mode]) if tile == by[1] else None
             if short is None:
                 continue
