@@ -166,20 +166,25 @@ _MOST = "sm_90"  # no architecture has more
 
 
 def _bytes(group: list[SmemBuffer]) -> ByteCount:
-    """What they take together: members of one structure up to where the last one ends, since unions overlay some."""
+    """What they take together: members of one structure up to where the last one ends, since unions overlay some.
+
+    A member of which it is not known where it starts may lie before that end.
+    """
     total: ByteCount = Bytes(0)
     ends: dict[str, int] = {}
+    floating: list[tuple[str, ByteCount]] = []
     for b in group:
-        if any(b.buffer_id.startswith(f"{o.buffer_id}.") for o in group):
+        if b.size_bytes is None or any(b.buffer_id.startswith(f"{o.buffer_id}.") for o in group):
             continue
-        size = known_value(b.size_bytes) if b.size_bytes is not None else None
-        start = known_value(b.start_bytes) if b.start_bytes is not None else None
+        size, start = known_value(b.size_bytes), None if b.start_bytes is None else known_value(b.start_bytes)
+        kernel, _, member = b.buffer_id.rpartition("::")
+        root = f"{kernel}::{member.partition('.')[0]}"
         if size is None or start is None:
-            total = total + b.size_bytes  # type: ignore[operator, assignment]
+            floating.append((root, b.size_bytes))
         else:
-            kernel, _, member = b.buffer_id.rpartition("::")
-            root = f"{kernel}::{member.partition('.')[0]}"
             ends[root] = max(ends.get(root, 0), start + size)
+    for root, size_bytes in floating:
+        total = total + (Bytes(0) if root in ends else size_bytes)  # type: ignore[assignment]
     return total + sum(ends.values())  # type: ignore[return-value]
 
 
