@@ -52,3 +52,33 @@ def test_a_stage_that_is_released_too_early(way: str, early: bool, codes: set[st
     found = set(found_codes(tmp_path, _deeper(text) if way != "a list" else text))
     assert codes <= found
     assert codes or not found
+
+
+OF_ROWS = (
+    ("y: cute.Tensor, rows: cute.Layout", "y: cute.Tensor, z: cute.Tensor, rows: cute.Layout"),
+    ("x: cute.Tensor, y: cute.Tensor):", "x: cute.Tensor, y: cute.Tensor, z: cute.Tensor):"),
+    ("kernel(tma, mA, y, rows", "kernel(tma, mA, y, z, rows"),
+    ("tensor(128))\n", "tensor(128), tensor(cute.sym_int(divisibility=8)))\n"),
+    ("grid=(1, 1, 1)", "grid=(132, 1, 1)"),
+    (
+        LOOP,
+        "        for tile in cutlass.range(cute.arch.block_idx()[0], (z.shape[0] + 79) // 80, "
+        "cute.arch.grid_dim()[0]):\n" + LOOP,
+    ),
+)
+
+
+@pytest.mark.parametrize("anew", [False, True])
+def test_tiles_that_do_not_divide_768(anew: bool, tmp_path: Path) -> None:
+    """A block has several tiles at a number that is a whole number of them."""
+    text = TURNS
+    for old, new in OF_ROWS:
+        assert old in text
+        text = text.replace(old, new)
+    text = _deeper(text)
+    state = "        full = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, 2)\n"
+    loop = LOOP.replace("        for", "            for") + "                loads.consumer_wait"
+    assert state in text and loop in text
+    if anew:  # of each tile, though the producer's goes on
+        text = text.replace(state, "").replace(loop, f"    {state}{loop}")
+    assert bool(found_codes(tmp_path, text)) == anew

@@ -63,6 +63,7 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     searches = run.by_source and any(x.long and not x.eventful for x in grid)
     for loop in (x for x in loops.values() if x not in inner and (x.long or (searches and x in outer))):
         numbers |= _passes(loop, (OUTER,), numbers, value, divisors or {})
+    numbers |= _multiples(run, numbers, divisors or {})
     if not grid:
         return [numbers] if numbers else []
     for loop in grid:
@@ -74,6 +75,17 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
                 widths[1:1] = [found // n for n in _NARROWER if found >= n]
             return [numbers | {f"{GRID}{axis}": n} for n in widths]
     return [numbers | {f"{GRID}{axis}": _FEW_BLOCKS * n} for n in (1, *_WIDER)]
+
+
+def _multiples(run: Replaying, numbers: Numbers, divisors: Mapping[str, int]) -> Numbers:
+    """Numbers that no loop has chosen, as the next multiples of what divides them: as many tiles, all whole."""
+    found: Numbers = {}
+    for v in run.rounds.divisors:
+        old = None if v.name in numbers or v.name.startswith((*INDEX, GRID, MEMORY)) else run.number(atom_expr(v))
+        by = lcm(v.domain.divisor(), divisors.get(v.name, 1))
+        if v.name in divisors and old and old % by and (more := -(-old // by) * by) in v.domain:
+            found[v.name] = more
+    return found
 
 
 def with_grid(tried: Iterable[Numbers], last: Numbers, narrower: bool) -> list[Numbers]:
