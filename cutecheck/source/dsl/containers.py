@@ -14,7 +14,7 @@ from cutecheck.source.dsl import protocol
 from cutecheck.source.dsl.builtins import FUNCTIONS, builtin, sequence, unique
 from cutecheck.source.dsl.equality import combined, contains, equal, subset
 from cutecheck.source.dsl.flow import fails
-from cutecheck.source.dsl.values import Defaults, Deque, Distinct, Environment, Table
+from cutecheck.source.dsl.values import Defaults, Deque, Distinct, Enumerator, Environment, Table
 from cutecheck.source.eval.containers import OPEN, Lost, Shared, changes, lose, unsure, written
 from cutecheck.source.eval.values import Extern, Object, Scalar, TensorVal, Value
 
@@ -32,7 +32,11 @@ def uncertain(key: Value) -> bool:
 
 
 def own_key(m: Machine, table: Table, key: Value, span: Span) -> Value:
-    """The key of a table that is equal to another, as records with equal fields are; else the other itself."""
+    """The key of a table that is equal to another, as records with equal fields are, and the members of an ``IntEnum``
+    and numbers; else the other itself."""
+    if isinstance(key, (int, str, Enumerator)) and key not in table:
+        alike = (k for k in table if isinstance(k, Enumerator) or isinstance(key, Enumerator))
+        return next((k for k in alike if isinstance(k, (int, str, Enumerator)) and equal(k, key)), key)
     if not isinstance(key, (Object, tuple)) or not len(table):
         return key
     for k in table:

@@ -7,7 +7,7 @@ import re
 from cutecheck.facts import Unknown
 from cutecheck.model import ints
 from cutecheck.model.ints import Condition, Dyn, Rel, Sym, Undecided
-from cutecheck.source.dsl.values import Distinct
+from cutecheck.source.dsl.values import Distinct, Enumerator
 from cutecheck.source.eval.containers import OPEN, Lost, unsure
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.values import EnumVal, Extern, Object, Scalar, Value
@@ -24,6 +24,10 @@ def equal(a: Value, b: Value, identity: bool = False) -> bool | None:
     if identity and a is not b and isinstance(a, _HELD) and isinstance(b, _HELD):
         return None if equal(a, b) is not False else False  # what is held in two places may have become two
     a, b = _as_tuple(a), _as_tuple(b)
+    if not identity and (isinstance(a, Enumerator) or isinstance(b, Enumerator)):
+        from cutecheck.source.dsl.enumerations import plain
+
+        a, b = plain(a), plain(b)
     if a is b and not isinstance(a, (Unknown, Extern)):
         return True
     if type(a) in _PRIMITIVE and type(b) in _PRIMITIVE:

@@ -214,6 +214,18 @@ with nullcontext(): y = 2
 R = z, y
 
 import enum
+class M(enum.IntEnum):
+    A = 0
+    B = 1
+    C = 3
+class P(enum.Enum):
+    A = 0
+m = M.C
+held = {M.A: "a", 3: "c"}
+R = (m in [M.A, M.C], m in (M.A, M.B), m not in {M.C}, 3 in [M.C], M.B in [0, 1], [M.A, M.C].index(3), (M.A, m) == (0, 3),
+    [M.C, 3].count(m), 0 in held, M.C in held, held[0], held[M.C], P.A in [0], P.A in (M.A, P.A))
+
+import enum
 class S(enum.StrEnum):
     ROW_MAJOR = enum.auto()
     K = "k"
