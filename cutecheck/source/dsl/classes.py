@@ -9,7 +9,17 @@ from cutecheck.facts import Span, Unknown
 from cutecheck.source.dsl import properties
 from cutecheck.source.dsl.builtins import FUNCTIONS
 from cutecheck.source.dsl.statements import spelled
-from cutecheck.source.dsl.values import NONE, Builtin, BuiltinType, Dispatch, Enumerator, Partial, Property, Super
+from cutecheck.source.dsl.values import (
+    NONE,
+    Builtin,
+    BuiltinType,
+    Dispatch,
+    Enumerator,
+    Module,
+    Partial,
+    Property,
+    Super,
+)
 from cutecheck.source.eval import ir
 from cutecheck.source.eval.containers import ANY_NAME
 from cutecheck.source.eval.dialect import DEFER
@@ -24,6 +34,7 @@ SETTER = "setter of "  # never the start of a Python name
 _AUTOGRAD = "torch.autograd.Function"
 ENUMS = ("Enum", "IntEnum", "StrEnum", "Flag", "IntFlag")
 _PLAIN_BASES = (*ENUMS, "NamedTuple", "ABC", "Protocol", "Generic", "object")
+_PROTOCOLS = ("JitArgument", "DynamicExpression")  # of the DSL: what their classes have is declared, nothing else
 _OPERATORS = {
     "+": "add", "-": "sub", "*": "mul", "/": "truediv", "//": "floordiv", "%": "mod", "==": "eq", "<": "lt",
     "<=": "le", ">": "gt", ">=": "ge", "&": "and", "|": "or", "^": "xor", "<<": "lshift", ">>": "rshift", "@": "matmul",
@@ -202,7 +213,18 @@ def _of_run(m: Machine, cls: ClassInst, name: str, span: Span) -> Value | None:
 
 def unread(base: Value) -> bool:
     """Whether a base class that is not of the tree may have attributes that nobody read."""
+    where = base.what if isinstance(base, Extern) else base.name if isinstance(base, Module) else ""
+    if where.startswith("cutlass.") and where.rpartition(".")[2] in _PROTOCOLS:
+        return False
     return not (isinstance(base, BuiltinType) and base.name in _PLAIN_BASES)
+
+
+def inherits_unread(base: Value, name: str) -> bool:
+    """Whether an object or class may have an attribute of a base class that nobody read, and has none of its own."""
+    cls = base.cls if isinstance(base, Object) else base
+    if not isinstance(cls, ClassInst) or (isinstance(base, Object) and name in base.fields):
+        return False
+    return find(cls, name) is None and any(unread(b) for c in mro(cls) for b in c.memo["foreign"])
 
 
 def index(m: Machine, base: Value, key: Value, span: Span) -> Value:

@@ -10,7 +10,7 @@ from cutecheck.model import ints
 from cutecheck.model.expr import ANY
 from cutecheck.model.ints import Dyn, Sym
 from cutecheck.model.layout import ComposedLayout, Layout
-from cutecheck.source.dsl import enumerations, protocol, reductions
+from cutecheck.source.dsl import classes, enumerations, protocol, reductions
 from cutecheck.source.dsl.builtins import FUNCTIONS, Function, builtin, known, sequence
 from cutecheck.source.dsl.flow import Perhaps
 from cutecheck.source.dsl.values import (
@@ -354,7 +354,7 @@ def _hasattr(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span
     if isinstance(args[0], (Unknown, Extern)) or not isinstance(args[1], str):
         return Scalar(None, "bool")
     found = attribute(m, args[0], args[1], span)
-    if isinstance(found, Perhaps):
+    if isinstance(found, Perhaps) or (isinstance(found, Extern) and classes.inherits_unread(args[0], args[1])):
         return Scalar(None, "bool")
     if isinstance(found, (Unknown, Extern)) and isinstance(args[0], Module) and lacks(m, args[0].name, args[1]):
         return False
