@@ -382,6 +382,12 @@ def _ballot(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span)
     return some(m, "ballot", ANY, True)
 
 
+@builtin("arch.clc_response")
+def _clc_response(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    """The first block of the cluster that this one takes over, and whether there is any: one answer for all."""
+    return tuple(m.fresh("response", NATURAL) for _ in range(4))
+
+
 @builtin("arch.load")
 def _loaded(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     """``cute.arch.load(ptr, dtype)``: whatever memory holds."""

@@ -113,7 +113,7 @@ class Team:
             Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0), _decided(f))
             for f, complete in zip(self.found, self.ended, strict=True)
         )
-        seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0
+        seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0 and self._by_turns()
         sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
         counted = sure and names <= {"threadIdx.x"}
@@ -132,6 +132,12 @@ class Team:
         own = [t for t in alike if t // _WARP == runs[-1] // _WARP] if len(runs) > 1 else []
         return len(own) if thread == runs[-1] and own else len(alike) - len(own)
 
+    def _by_turns(self) -> bool:
+        """Where roles go through tiles that a scheduler tells of, all that tell each other anything have as many."""
+        supposed = {n for f in self.found for n in f.supposed.values()}
+        tell = [f for f in self.found if any(s.kind == "load" or _is_told(s) for s in f.steps)]
+        return not supposed or {n for f in tell for n in f.supposed.values() or [f.rounds.tiles()]} == supposed
+
     @property
     def agrees(self) -> bool:
         """Roles that read the same numbers are told the same by them: each of those that have steps asks for them."""
@@ -148,6 +154,10 @@ def _decided(run: Replaying) -> tuple[str, ...] | None:
 def waits(run: Replaying) -> bool:
     """Whether a thread waits for barriers in memory."""
     return any((s.kind, s.function) == ("barrier", "wait") for s in run.steps)
+
+
+def _is_told(step: Step) -> bool:
+    return step.kind == "barrier" and step.function in ("wait", "arrive", "expect")
 
 
 def _is_step(step: Step) -> bool:

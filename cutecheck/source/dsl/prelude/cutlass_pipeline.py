@@ -241,6 +241,34 @@ class PipelineUmmaAsync(PipelineAsync):
         self.sync_object_full.arrive(state.index, self.producer_mask, self.cta_group)
 
 
+class PipelineClcFetchAsync(PipelineAsync):
+    """What the hardware answers to the first CTA of a cluster; each lane of a warp tells one CTA of it."""
+
+    _producer = "ClcLoad"
+
+    @staticmethod
+    def create(
+        *, num_stages, producer_group, consumer_group, tx_count, barrier_storage, producer_mask=None,
+        consumer_mask=None, cta_layout_vmnk=None, defer_sync=False, name="",
+    ):  # fmt: skip
+        made = object.__new__(PipelineClcFetchAsync)
+        made._halves(barrier_storage, num_stages, producer_group, consumer_group, tx_count)
+        ctas = 1 if cta_layout_vmnk is None else cute.size(cta_layout_vmnk)
+        made.consumer_mask = None if ctas == 1 else Peers(ctas)
+        made.is_signaling_thread = cute.arch.thread_idx()[0] % 32 < 1
+        _syncs(cta_layout_vmnk, defer_sync)
+        return made
+
+    def producer_acquire(self, state, try_acquire_token=None, loc=None, ip=None):
+        if try_acquire_token is None or try_acquire_token == 0:
+            self.sync_object_empty.wait(state.index, state.phase)
+        if self.is_signaling_thread:
+            self.sync_object_full.arrive(state.index, None)
+
+    def producer_commit(self, state, loc=None, ip=None):
+        pass
+
+
 class PipelineOrder:
     @staticmethod
     def create(*, depth, length, group_id, producer_group, barrier_storage, defer_sync=False, name=""):

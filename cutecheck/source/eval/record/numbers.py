@@ -15,6 +15,7 @@ from cutecheck.model.expr import Expr, Op, Var, atom_expr
 from cutecheck.source.eval.record.past import GRID, INDEX
 from cutecheck.source.eval.record.replay import Replaying
 from cutecheck.source.eval.record.rounds import EACH, MEMORY, OUTER, Loop, Numbers, of_grid, run_time
+from cutecheck.source.eval.record.running import TILES_OF_DSL
 
 Value = Callable[[Expr, Numbers], int | None]  # of an expression, under other numbers
 
@@ -23,7 +24,6 @@ _LEAST = (3, 5)  # where a pass has many steps: more than two stages
 _ODD_OF_FEW = (5, 7, 9, 3)  # where the stages go on from tile to tile, and several tiles come round them
 _MOST = 1024  # of numbers that are tried
 _WIDEST = 1 << 15  # ... where none of these will do
-_OF_DSL = 3  # tiles of a block of a kernel of the Python DSL, whose run costs more, or of a scheduler's
 _TILES = 1 << 30  # as many as are looked for: rows, heads and batches multiply
 _AXES = "xyz"
 _FEW_BLOCKS = 12  # where no single condition says how many tiles there are
@@ -67,7 +67,7 @@ def several_tiles(run: Replaying, divisors: Mapping[str, int] | None = None) -> 
     if not grid:
         return [numbers] if numbers else []
     for loop in grid:
-        tiles = _OF_DSL if run.by_source or loop.scheduled else OUTER if inner or loop.around else _ODD[0]
+        tiles = TILES_OF_DSL if run.by_source or loop.scheduled else OUTER if inner or loop.around else _ODD[0]
         found = _fewer_blocks(loop, numbers, value, tiles, f"{GRID}{axis}")
         if found is not None:
             widths = [found, *(found * n for n in _WIDER)]

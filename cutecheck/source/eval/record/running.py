@@ -44,6 +44,7 @@ WARP = 32
 _BLOCKS = 4  # along y and z of the grid; along x so many that no block has a second tile
 PASSES = 26  # of one loop; its later ones are as those before
 MORE_PASSES = 130  # of one where the tiles of a row are few, or its length is a constant
+TILES_OF_DSL = 3  # of a block of a kernel of the Python DSL, whose run costs more, or of a scheduler's
 FEW = 3  # of one that had no end for another thread
 _NUMBER = re.compile(r"#(\d+)")
 
@@ -101,6 +102,7 @@ class Running:
         self.tickets: dict[str, int] = {}  # the last one that was taken of each counter
         self.responses = 0  # that told this thread whether another block was cancelled
         self.response: object = None  # the last of them: where it lies, and how often the thread has waited
+        self.supposed: dict[int, int] = {}  # passes of loops over tiles that a scheduler tells of, by their ``id``
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
         # of steps whose places hang on the thread, by their number: the operands, and what lies past their ends
@@ -328,6 +330,18 @@ class Running:
             return False
         return of_kernels(loop.span) or asks_scheduler(loop.cond, env)
 
+    def supposes(self, loop: object, asked: Value, passes: int) -> bool | None:
+        """Whether a loop of the Python DSL goes on that asks a flag which is one for all threads, and not known.
+
+        It goes through tiles that a scheduler tells all roles of, by shared memory or by what the hardware answers: of
+        the first the kernel itself knows, then there are some, and none. ``asked``: the flag. None: it is no such loop.
+        """
+        if self.thread is None or not self.by_source or not passes or not _is_shared(asked):
+            return None
+        self.responses += 1
+        self.supposed[id(loop)] = passes
+        return passes < TILES_OF_DSL
+
     def is_zero(self, left: Value, right: Value) -> bool | None:
         """Whether a number that is not followed, of all threads, is compared with 0.0: as ``beta`` is, which says
         whether C is loaded. None: something else is compared."""
@@ -438,3 +452,13 @@ def _given(v: Var, least: int) -> int:
     if hi is not None and value > hi:
         value = hi // step * step
     return lo if lo is not None and value < lo else value
+
+
+def _is_shared(value: Value) -> bool:
+    """Whether a number that is not known is the same for all threads."""
+    number = value.value if isinstance(value, Scalar) else value
+    if isinstance(value, Shared) and value.value is None:
+        return True
+    if not isinstance(number, Dyn):
+        return False
+    return not any(v.name.startswith("threadIdx.") or PER_THREAD in v.name for v in number.expr.variables())

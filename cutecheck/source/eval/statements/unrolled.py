@@ -69,7 +69,8 @@ def _one_by_one(
             break
         if not (node.kind == "do" and _ == 0):
             with rounds.asking(is_endless(node), id(node)) if rounds is not None else nullcontext():
-                known = m.dialect.truth(conversions.tested(m, node.cond, env)) if node.cond is not None else True
+                asked = conversions.tested(m, node.cond, env) if node.cond is not None else True
+                known = m.dialect.truth(asked)
             come = parted(m, node, env, loop) if known is None and steps is None and replay is not None else None
             if come:
                 if node.step is not None:
@@ -77,6 +78,8 @@ def _one_by_one(
                 continue
             if known is None and come is None and replay is not None and replay.by_tiles(node, env):
                 known = _ == 0
+            elif known is None and come is None and replay is not None and node.kind == "while" and _is_flag(node.cond):
+                known = replay.supposes(node, asked, _)
             if known is None and come is None:
                 m.journal.undo(mark)
                 return None
