@@ -103,7 +103,31 @@ WAYS = {
         "NEXT": f"{WAIT}\n            valid = cutlass.Boolean(said[0])\n            {RELEASE}",
     },
 }  # fmt: skip
+# each warp looks for it among the tiles of several problems, of which its lanes have one each
+FIND = """
+def find(z, tile):
+    first = end = cutlass.Int32(0)
+    while end <= tile:
+        sums = z[first + cute.arch.lane_idx()]
+        for i in cutlass.range_constexpr(5):
+            sums += cute.arch.shuffle_sync_up(sums, 1 << i, mask_and_clamp=0)
+        end += cute.arch.shuffle_sync(sums, 31)
+        first += 32
+    return utils.WorkTileInfo((first, end, 0), first < z.shape[0])
+"""
+LOOKED_FOR = {
+    TEXT[TEXT.index("    if warp_idx == 5:") : TEXT.index("    if warp_idx < 4:")]: "",
+    TEXT[TEXT.index("    tiles = pipeline.CREATE(") : TEXT.index("    g = cute.local_tile(mA")]: "",
+    "    valid = cutlass.Boolean(True)\n": "    at = cute.arch.block_idx()[0]\n    work = find(z, at)\n",
+    "while valid": "while work.is_valid_tile",
+    "NEXT": "at += cute.arch.grid_dim()[0]\n            work = find(z, at)",
+    "y: cute.Tensor": "y: cute.Tensor, z: cute.Tensor",
+    "mA, y,": "mA, y, z,",
+    "tensor(128))": "tensor(128), make_fake_compact_tensor(cutlass.Int32, (cute.sym_int(),)))",
+    "\n@cute.kernel": f"{FIND}\n\n@cute.kernel",
+}
 FULL = "        full = pipeline.make_pipeline_state(pipeline.PipelineUserType.Consumer, 2)\n"
+WAYS["one that each warp looks for"] = LOOKED_FOR
 FAULTS = {
     "": (),
     "its stages begin anew with each tile": (FULL, "", "            for k", f"    {FULL}            for k"),

@@ -330,13 +330,13 @@ class Running:
             return False
         return of_kernels(loop.span) or asks_scheduler(loop.cond, env)
 
-    def supposes(self, loop: object, asked: Value, passes: int) -> bool | None:
-        """Whether a loop of the Python DSL goes on that asks a flag which is one for all threads, and not known.
+    def supposes(self, loop: object, asked: Value, passes: int, of_tile: bool) -> bool | None:
+        """Whether a loop of the Python DSL goes on that asks a flag which is not known: it goes through some tiles.
 
-        It goes through tiles that a scheduler tells all roles of, by shared memory or by what the hardware answers: of
-        the first the kernel itself knows, then there are some, and none. ``asked``: the flag. None: it is no such loop.
+        A scheduler tells all roles of them, by shared memory or by what the hardware answers. ``asked``: the flag, that
+        is one for all threads or, ``of_tile``, an attribute of what a scheduler gives. None: it is no such loop.
         """
-        if self.thread is None or not self.by_source or not passes or not _is_shared(asked):
+        if self.thread is None or not self.by_source or not (of_tile or (passes and _is_shared(asked))):
             return None
         self.responses += 1
         self.supposed[id(loop)] = passes

@@ -146,8 +146,14 @@ def _in_frame(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool) -> D
         return broken_off(m, node.body, node.span, inner)
     replay = m.recorder.acts()
     if replay is not None and id(node) in m.recorder.eventful:
+        steps = len(replay.steps)
         done = unroll(m, node, inner, replay.passes)
-        if done is None:
+        if done is None and replay.by_source and replay.thread is not None and len(replay.steps) == steps:
+            # lanes look for the next tile together, which none waits for: what they find is not known
+            done = _walk_all(m, node, env, inner, quiet, None)
+            if len(replay.steps) > steps:
+                replay.end()
+        elif done is None:
             replay.end()
         return done
     if m.dialect.unrolls(m, env, node) and not prints(node):

@@ -79,7 +79,7 @@ def _one_by_one(
             if known is None and come is None and replay is not None and replay.by_tiles(node, env):
                 known = _ == 0
             elif known is None and come is None and replay is not None and node.kind == "while" and _is_flag(node.cond):
-                known = replay.supposes(node, asked, _)
+                known = replay.supposes(node, asked, _, isinstance(node.cond, ir.Attr))
             if known is None and come is None:
                 m.journal.undo(mark)
                 return None
