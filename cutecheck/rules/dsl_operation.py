@@ -12,7 +12,11 @@ from cutecheck.rules.base import Context
 from cutecheck.rules.derive.targets import earliest, lacking
 from cutecheck.rules.rejected import Rejected
 
-_LAYOUT = "give each mode an extent of at least 1, and a stride of its own"
+_OPERATION = "not an operation of the hardware", ""
+_OTHERS = {
+    "make_layout": ("not a layout", "give each mode an extent of at least 1, and a stride of its own"),
+    "inline_asm": ("LLVM does not take this", "name one constraint for each operand, and operands from $0 on"),
+}
 _MAKERS = ("make_copy_atom", "make_mma_atom", "make_tiled_mma", "make_trivial_tiled_mma")
 
 
@@ -22,7 +26,8 @@ class OperationNotLegal(Rejected):
     What it checks
         The shape, element types, accumulator and architecture of ``cute.nvgpu`` operations against what the hardware
         has, the architecture of every atom that a Python source makes, and that a layout of the DSL has extents of at
-        least 1 and a stride for each.
+        least 1 and a stride for each. ``llvm.inline_asm`` is given as many operands as its constraints take, and its
+        text has no others.
 
     Why
         Some combinations the DSL refuses when it traces the kernel. Others it takes silently and the compiler fails
@@ -111,9 +116,8 @@ class OperationNotLegal(Rejected):
 
     def _rejected(self, span: Span, text: str, enclosing: str = "", arch: str = "") -> Finding:
         gist = re.sub(r"^CuTe rejects (\w+): ", r"\1: ", text).removeprefix("the DSL rejects ")
-        layout = gist.startswith("make_layout")
-        return self.finding(span, gist, label="not a layout" if layout else "not an operation of the hardware",
-                            help=_LAYOUT if layout else self.advice, enclosing=enclosing, arch=arch)  # fmt: skip
+        label, advice = next((said for start, said in _OTHERS.items() if gist.startswith(start)), _OPERATION)
+        return self.finding(span, gist, label=label, help=advice or self.advice, enclosing=enclosing, arch=arch)
 
 
 def _taken(atom: CopyAtom | MMAAtom) -> str:

@@ -42,6 +42,10 @@ def of_call(call: Call) -> Accepted | None:
             return _refused(call)
         case "coordinate" if not any(g.bounds for g in call.guards):  # which may let none of them pass
             return _outside(*call.arguments)
+        case "keyword":
+            name, given, meant = call.arguments
+            text = f"`{name}` has no `{given}`: the DSL passes over it"
+            return Accepted(text, f"write `{meant}`", "lint")
         case name if name in _DIVIDES:
             return _grown_divide(call)
     return None

@@ -17,6 +17,7 @@ from cutecheck.source.dsl import (
     dispatching,
     flow,
     handed,
+    inline_asm,
     made_classes,
     modules,
     protocol,
@@ -197,6 +198,8 @@ _NOT_CONTENTS = frozenset({"functools.partial",
 
 
 def apply(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    if isinstance(fn, Extern):
+        inline_asm.applied(m, fn, args, kwargs, span)
     value = _apply(m, fn, args, kwargs, span)
     if isinstance(fn, (Builtin, Intrinsic)) and (
         fn.name.partition(" ")[0] not in _NOT_CONTENTS

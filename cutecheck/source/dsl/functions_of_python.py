@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from cutecheck.facts import Span, Unknown
@@ -27,6 +28,7 @@ from cutecheck.source.dsl.values import (
 )
 from cutecheck.source.dsl.versions import lacks
 from cutecheck.source.eval.containers import changes, unsure
+from cutecheck.source.eval.intrinsics.registry import Call
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.statements.joins import join
 from cutecheck.source.eval.statements.loops import range_length
@@ -90,8 +92,16 @@ def _range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) 
     return RunTimeRange(start, stop, step)
 
 
+_OF_RANGES = ("unroll", "unroll_full", "prefetch_stages", "vectorize", "at_least_once", "pipelining", "loc", "ip")
+_ALIKE = 0.8  # of letters
+
+
 @builtin("dsl.range", "dsl.range_dynamic")
 def _device_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
+    for given in kwargs:
+        meant = get_close_matches(given, _OF_RANGES, 1, _ALIKE) if given not in _OF_RANGES else []
+        if meant and not m.recorder.open:  # the DSL passes over what it does not know
+            m.recorder.called(m, Call(m, "keyword", (), ["range", given, meant[0]], span), None)
     bad = known(m, args, span)
     return bad if bad is not None else RunTimeRange(*limits(args), kwargs.get("unroll_full") is True)
 

@@ -1,0 +1,65 @@
+"""What the DSL, or LLVM behind it, does with what a program writes besides CuTe: assembly, misspelt keywords."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cutecheck.config import Settings
+from cutecheck.engine.run import check, inputs
+
+TEXT = """
+import cutlass
+import cutlass.cute as cute
+from cutlass import Float32, Int32
+from cutlass._mlir.dialects import llvm
+from cutlass.cutlass_dsl import T, dsl_user_op
+from cutlass.cute.runtime import make_fake_tensor
+
+
+@dsl_user_op
+def set_dim(ptr, shape: Int32, order: int, *, loc=None, ip=None):
+    at = ptr.toint().ir_value()
+    llvm.inline_asm(
+        None, [at, Int32(shape).ir_value(), Int32(order).ir_value()],
+        f"tensormap.replace.tile.global_dim.global.b1024.b32 [$0], {order}, $1;", "l,r", has_side_effects=True,
+    )
+    llvm.inline_asm(
+        None, [at, Int32(shape).ir_value()],
+        f"tensormap.replace.tile.global_dim.global.b1024.b32 [$0], {order}, $1;", "l,r", has_side_effects=True,
+    )
+
+
+@dsl_user_op
+def root(a: Float32, *, loc=None, ip=None):
+    wide = llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "sqrt.approx.ftz.f32 $0, $2;", "=f,f")
+    kept = llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "{mov.b32 $0, $1; bra $$L;}", "=f,0,~{memory}")
+    return Float32(llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "sqrt.approx.ftz.f32 $0, $1;", "=f,f"))
+
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    set_dim(x.iterator, Int32(4), 1)
+    for i in cutlass.range(4, unfoll_full=True):
+        x[i] = root(x[i])
+    for i in cutlass.range(4, unroll_full=True, something_new=1):
+        x[i] = root(x[i])
+
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host, make_fake_tensor(Float32, (32,), (1,)))
+"""
+
+
+def test_operands_of_assembly_and_keywords_that_nobody_reads(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(TEXT)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
+    assert not report.errors
+    found = [(f.code, f.span.line, f.message) for f in report.findings]
+    assert [(code, line) for code, line, _ in found] == [("CUT303", 13), ("CUT303", 25), ("CUT211", 33)]
+    assert "3 operands are given, and its constraints `l,r` take 2" in found[0][2]
+    assert "`$2` in its text is none of 2 operands" in found[1][2]
+    assert "`range` has no `unfoll_full`" in found[2][2]
