@@ -21,7 +21,7 @@ class AcceptedSilently(Rule):
         given what C++ CuTe takes; ``make_swizzle`` gives the swizzle that was written, and in a composed layout it does
         not do the same to every row; an MMA's atom layout gives each warp its own work; a copy is of whole warps. A
         number of Python that picks from a mode of a tensor in shared or tensor memory or registers is one of its own.
-        Keywords of ``cutlass.range`` are not misspelt.
+        Keywords of ``cutlass.range`` are not misspelt. ``llvm.inline_asm`` is given no operands that it passes over.
 
     Why
         The DSL asserts none of these. ``tile_to_shape`` of a target that is no multiple of the atom comes out larger,

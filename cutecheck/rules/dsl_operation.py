@@ -26,7 +26,7 @@ class OperationNotLegal(Rejected):
     What it checks
         The shape, element types, accumulator and architecture of ``cute.nvgpu`` operations against what the hardware
         has, the architecture of every atom that a Python source makes, and that a layout of the DSL has extents of at
-        least 1 and a stride for each. ``llvm.inline_asm`` is given as many operands as its constraints take, and its
+        least 1 and a stride for each. ``llvm.inline_asm`` is given the operands that its constraints take, and its
         text has no others.
 
     Why

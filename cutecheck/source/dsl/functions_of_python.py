@@ -100,7 +100,7 @@ _ALIKE = 0.8  # of letters
 def _device_range(m: Machine, args: list[Value], kwargs: dict[str, Value], span: Span) -> Value:
     for given in kwargs:
         meant = get_close_matches(given, _OF_RANGES, 1, _ALIKE) if given not in _OF_RANGES else []
-        if meant and not m.recorder.open:  # the DSL passes over what it does not know
+        if meant:  # the DSL passes over what it does not know
             m.recorder.called(m, Call(m, "keyword", (), ["range", given, meant[0]], span), None)
     bad = known(m, args, span)
     return bad if bad is not None else RunTimeRange(*limits(args), kwargs.get("unroll_full") is True)

@@ -31,6 +31,7 @@ def set_dim(ptr, shape: Int32, order: int, *, loc=None, ip=None):
 
 @dsl_user_op
 def root(a: Float32, *, loc=None, ip=None):
+    few = llvm.inline_asm(T.f32(), [], "sqrt.approx.ftz.f32 $0, $1;", "=f,f")
     wide = llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "sqrt.approx.ftz.f32 $0, $2;", "=f,f")
     kept = llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "{mov.b32 $0, $1; bra $$L;}", "=f,0,~{memory}")
     return Float32(llvm.inline_asm(T.f32(), [Float32(a).ir_value()], "sqrt.approx.ftz.f32 $0, $1;", "=f,f"))
@@ -59,7 +60,8 @@ def test_operands_of_assembly_and_keywords_that_nobody_reads(tmp_path: Path) -> 
     report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False))
     assert not report.errors
     found = [(f.code, f.span.line, f.message) for f in report.findings]
-    assert [(code, line) for code, line, _ in found] == [("CUT303", 13), ("CUT303", 25), ("CUT211", 33)]
-    assert "3 operands are given, and its constraints `l,r` take 2" in found[0][2]
-    assert "`$2` in its text is none of 2 operands" in found[1][2]
-    assert "`range` has no `unfoll_full`" in found[2][2]
+    assert [(c, n) for c, n, _ in found] == [("CUT211", 13), ("CUT303", 25), ("CUT303", 26), ("CUT211", 34)]
+    assert "its constraints `l,r` take 1 fewer operands than are given, the last are passed over" in found[0][2]
+    assert "its constraints `=f,f` take 1 more operands than are given" in found[1][2]
+    assert "`$2` in its text is none of 2 operands" in found[2][2]
+    assert "`range` has no `unfoll_full`" in found[3][2]

@@ -47,6 +47,7 @@ RECORDED = frozenset({
     "make_fragment_C", "partition_S", "partition_D", "partition_A", "partition_B", "partition_C", "retile_S",
     "retile_D", "tile_to_shape", "make_swizzle", "complement", "make_tiled_copy_tv", "composition", "make_tensor",
     "recast", "make_fragment_like", "make_tensor_like", "make_composed_layout", "axpby", "keyword",
+    "inline_asm",
 })  # fmt: skip
 _INDEXED = "coordinate"  # no function of CuTe's, but what a tensor of the Python DSL is indexed with
 
