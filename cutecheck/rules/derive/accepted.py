@@ -48,7 +48,8 @@ def of_call(call: Call) -> Accepted | None:
             return Accepted(text, f"write `{meant}`", "lint")
         case "inline_asm" if len(call.arguments) > 1:
             asked, left = call.arguments
-            text = f"inline_asm: its constraints `{asked}` take {left} fewer operands than are given, the last are passed over"
+            fewer = f"inline_asm: its constraints `{asked}` take {left} fewer operands than are given"
+            text = f"{fewer}, the last are passed over"
             return Accepted(text, "give it what its constraints take, and no more", "lint")
         case name if name in _DIVIDES:
             return _grown_divide(call)
