@@ -1,4 +1,4 @@
-"""What the DSL, or LLVM behind it, does with what a program writes besides CuTe: assembly, misspelt keywords."""
+"""What the DSL refuses once it has traced a kernel, or passes over: assembly, keywords, copies the wrong way."""
 
 from __future__ import annotations
 
@@ -65,3 +65,47 @@ def test_operands_of_assembly_and_keywords_that_nobody_reads(tmp_path: Path) -> 
     assert "its constraints `=f,f` take 1 more operands than are given" in found[1][2]
     assert "`$2` in its text is none of 2 operands" in found[2][2]
     assert "`range` has no `unfoll_full`" in found[3][2]
+
+
+MATRICES = """
+import cutlass
+import cutlass.cute as cute
+from cutlass.cute.nvgpu import cpasync, warp
+from cutlass.cute.runtime import make_fake_compact_tensor
+
+
+@cute.kernel
+def kernel(x: cute.Tensor):
+    tid, _, _ = cute.arch.thread_idx()
+    s = cutlass.utils.SmemAllocator().allocate_tensor(cutlass.Float16, cute.make_layout((32, 8), stride=(8, 1)), 128)
+    rows = cute.make_layout((32, 1)), cute.make_layout((1, 8))
+    put = cute.make_tiled_copy_tv(cute.make_copy_atom(warp.StMatrix8x8x16bOp(False, 4), cutlass.Float16), *rows)
+    get = cute.make_tiled_copy_tv(cute.make_copy_atom(warp.LdMatrix8x8x16bOp(False, 4), cutlass.Float16), *rows)
+    bring = cute.make_tiled_copy_tv(
+        cute.make_copy_atom(cpasync.CopyG2SOp(), cutlass.Float16, num_bits_per_copy=128), *rows
+    )
+    mine, g = put.get_slice(tid).partition_D(s), bring.get_slice(tid).partition_S(x)
+    r = cute.make_rmem_tensor(mine.shape, cutlass.Float16)
+    cute.copy(bring, g, mine)
+    cute.copy(get, mine, r)
+    cute.copy(put, r, mine)
+    cute.copy(bring, mine, r)
+    cute.copy(get, r, mine)
+    cute.copy(put, mine, r)
+
+
+@cute.jit
+def host(x: cute.Tensor):
+    kernel(x).launch(grid=(1, 1, 1), block=(32, 1, 1))
+
+
+cute.compile(host, make_fake_compact_tensor(cutlass.Float16, (32, 8), stride_order=(1, 0), assumed_align=16))
+"""
+
+
+def test_copies_between_memories_that_the_instruction_has_not(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text(MATRICES)
+    report = check(inputs([str(tmp_path)]), Settings(arch=("sm_90a",), cache=False, select=("CUT305",)))
+    assert not report.errors
+    found = sorted((f.span.line, f.message.partition(" ")[0]) for f in report.findings)
+    assert found == [(23, "cp.async"), (24, "ldmatrix"), (25, "stmatrix")]
