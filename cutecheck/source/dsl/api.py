@@ -69,6 +69,14 @@ _SELF_TYPES = ("struct", "union")
 _NVGPU_MODULES = ("warp", "warpgroup", "cpasync", "tcgen05")
 
 
+# bytes of a block that helpers of the package told in a table until 4.2
+_SMEM_OF_4_0: dict[str, dict[str, int]] = {
+    "ampere_helpers": {"sm80": 163 * 1024, "sm86": 99 * 1024, "sm89": 99 * 1024},
+    "hopper_helpers": {"sm90": 227 * 1024},
+    "blackwell_helpers": {"sm100": 227 * 1024, "sm120": 99 * 1024},
+}
+
+
 def library_name(m: Machine, module: str, name: str) -> Value | None:
     """``module.name`` of the package ``cutlass``, None where its source has to say."""
     if name.startswith(_TMA_OF_4_0):
@@ -97,6 +105,8 @@ def library_name(m: Machine, module: str, name: str) -> Value | None:
         "make_tiled_tma_atom_C",
     ):
         return Builtin(f"cute.{name}")
+    if name == "SMEM_CAPACITY" and (known := _SMEM_OF_4_0.get(module.rpartition(".")[2])) is not None:
+        return dict(known)
     if name == "BaseDSL":
         return Builtin("BaseDSL")
     if module in ("cutlass.torch", "cutlass.base_dsl.torch") and name == "dtype":

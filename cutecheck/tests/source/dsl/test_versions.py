@@ -51,3 +51,12 @@ def look(state):
 look(make_pipeline_state(PipelineUserType.Consumer, 2))
 """
     assert "a call of module" not in run(tmp_path, text)
+
+
+def test_the_tables_of_shared_memory_that_older_versions_had(tmp_path: Path) -> None:
+    text = """
+import cutlass.utils.blackwell_helpers as sm100_utils
+from cutlass.utils import hopper_helpers
+cute.make_layout((sm100_utils.SMEM_CAPACITY["sm100"], hopper_helpers.SMEM_CAPACITY["sm90"]))
+"""
+    assert "(232448,232448):(1,232448)" in run(tmp_path, text)
