@@ -64,7 +64,7 @@ class SmemReuseWithoutBarrier(Replayed):
         bytes; threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
         that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
-        UMMA begins a new sum in tensor memory that other warps need not have copied yet. In
+        UMMA begins a new sum in tensor memory that others need not have copied yet, nor is the memory given back. In
         runs of each role: what other warps store, or copy by ``cp.async``, is multiplied once they have waited for it
         and said so, and is filled anew once the WGMMAs that read it have been waited for. What a run finds of two
         accesses is said beside what is found of one of them and another tensor. ``__syncwarp()`` alone does
@@ -99,7 +99,7 @@ class SmemReuseWithoutBarrier(Replayed):
 
     kinds = (
         "unseen", "overwritten", "unreleased", "overlaid", "unstored", "undue", "unsettled", "replaced early",
-        "loaded over", "heaped", "unlanded",
+        "loaded over", "heaped", "unlanded", "given back",
     )  # fmt: skip
     code = "CUT212"
     name = "smem-reuse-without-barrier"

@@ -47,6 +47,12 @@ SAID: dict[str, tuple[str, str, str, str]] = {
         "wait for the accumulators' empty barrier before the first MMA (producer_acquire); arrive there after the copy",
         "copied here",
     ),
+    "given back": (
+        "`{name}` is copied from tensor memory, and nothing tells the warp that gives the memory back that this is "
+        "done", "run side by side, the memory may be another block's by then",
+        "let the warps that copy meet the one that calls dealloc_tmem at a barrier before it does",
+        "given back here",
+    ),
     "unready": (
         "`{name}` reads a stage that TMA fills, and this thread has not waited for the phase of the barrier that says "
         "that tile {tile} has come", "run pass by pass, the load need not be done here",

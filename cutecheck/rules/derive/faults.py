@@ -49,6 +49,7 @@ Kind = Literal[
     "overfull",
     "replaced",
     "replaced early",
+    "given back",
     "kept",
     "unfinished",
     "unordered",

@@ -1,7 +1,7 @@
 """Accumulators in tensor memory, as threads that were run side by side use them.
 
 An MMA that begins a new sum there comes after those that still copy the last one, which somebody has copied, and none
-adds to one that was copied, unless threads store sums there.
+adds to one that was copied, unless threads store sums there. Who gives the memory back knows that all have copied.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from cutecheck.rules.derive.faults import Kind
 from cutecheck.rules.derive.role_memory import Clock
 
 OF_SUMS = ("replaced early", "replaced", "kept")  # what follows, too, where a thread goes past a barrier
+GIVES_BACK = "dealloc_tmem"
 _THREE = 3
 _COLUMNS = 0xFFFF  # of an address; what is above are lanes
 _At = tuple[str, int]  # a buffer, and the column at which sums of products start there
@@ -42,12 +43,18 @@ class TensorMemory:
         self._sums: dict[_At, Sum] = defaultdict(Sum)
         self._read = {self._at(s.places[0]) for s in steps if self._copies(s)}
         self._stored = any(s.kind == "copy" and s.places[-1].space == "tmem" for s in steps)
+        self._given_back: tuple[int, Step] | None = None  # by which thread
 
     def does(self, me: int, clock: Clock, step: Step) -> tuple[Kind, Step, Step] | None:
         """What is wrong with a step, of which the clock says what its thread knows to be over, and the other step.
 
         A copy is over for those that know of this step of its thread: what tells them comes after it.
         """
+        if step.function == GIVES_BACK:
+            self._given_back = me, step
+            copied = [(i, n, s) for now in self._sums.values() for i, (n, s) in now.copied.items()]
+            late = next((s for i, n, s in copied if i != me and clock.get(i, 0) < n), None)
+            return None if late is None else ("given back", late, step)
         if _multiplies(step):
             return None if sums_of(step).buffer in self._moved else self._product(me, clock, step)
         if self._copies(step):
@@ -55,6 +62,8 @@ class TensorMemory:
             now.copied[me], now.used = (clock.get(me, 0), step), step
             if now.begun is not None and now.begun[0] != me and clock.get(now.begun[0], 0) < now.begun[1]:
                 return "replaced early", now.begun[2], step
+            if self._given_back is not None and self._given_back[0] != me:
+                return "given back", step, self._given_back[1]
         return None
 
     def _product(self, me: int, clock: Clock, step: Step) -> tuple[Kind, Step, Step] | None:

@@ -44,6 +44,7 @@ _ASIDE = re.compile(r"shuffle|redux|vote|ballot|fence|griddep|match_")
 _PLAIN = "PipelineTmaAsync.create"  # the pipeline whose steps are known as steps of its barriers
 _THREADS = "PipelineAsync.create"  # one whose producers are threads, which say themselves when a stage is full
 _TRANSACTIONS = "PipelineTransactionAsync.create"  # one whose producers also tell of the bytes that TMA brings
+_GIVES_BACK = "dealloc_tmem"  # tensor memory, after all have copied what they need
 _FULL, _EMPTY = "", ".empty"
 _PIPELINED = {  # what a step does with which barrier
     "producer_acquire": (("wait", _EMPTY), ("expect", _FULL)), "consumer_wait": (("wait", _FULL),),
@@ -136,6 +137,8 @@ class Holding(Running):
             given = [a.value if isinstance(a, Scalar) else a for a in args]
             numbers = [a for a in given if isinstance(a, int) and not isinstance(a, bool)]
             self.add(Step("call", span, where, function, numbers[0] if len(numbers) == 1 else None))
+        if function == _GIVES_BACK and self.by_source:
+            self.add(Step("call", span, where, function))
         if function in _OF_WARP:
             if all(self.under):
                 self.add(Step("warp", span, where, function))
