@@ -109,10 +109,12 @@ class Team:
         return left or [t for t in range(self.block) if self.role(m, t) is None]
 
     def replay(self, m: Machine) -> Replay:
+        ends = self._ends_together()
         threads = tuple(
-            Thread(f.thread or 0, tuple(f.steps), complete, self._stands_for(m, f.thread or 0), _decided(f))
+            Thread(f.thread or 0, tuple(f.steps), complete and (ends or not f.supposed),
+                   self._stands_for(m, f.thread or 0), _decided(f))
             for f, complete in zip(self.found, self.ended, strict=True)
-        )
+        )  # fmt: skip
         seen = self.all_roles and all(f.sure for f in self.found) and self.block % _WARP == 0 and self._by_turns()
         sure = seen and all(self.ended)
         names = {v.name for e in self.asked for v in e.variables() if v.name.startswith("threadIdx.")}
@@ -137,6 +139,15 @@ class Team:
         supposed = {n for f in self.found for n in f.supposed.values()}
         tell = [f for f in self.found if any(s.kind == "load" or _is_told(s) for s in f.steps)]
         return not supposed or {n for f in tell for n in f.supposed.values() or [f.rounds.tiles()]} == supposed
+
+    def _ends_together(self) -> bool:
+        """Whether roles that suppose their tiles are told of each of them by the same phases of the same barriers.
+
+        Where they find them by themselves, or warpgroups take turns, some may have more: what they do is the start of
+        what they do with more tiles, and nothing is known of the end.
+        """
+        told = {tuple(f.heard_of) for f in self.found if f.supposed}
+        return len(told) < 2 and not any(None in heard for heard in told)
 
     @property
     def agrees(self) -> bool:

@@ -148,3 +148,18 @@ def test_tiles_that_a_scheduler_tells_of(way: str, fault: str, tmp_path: Path) -
         assert old in text
         text = "".join((*text.rpartition(old)[:1], new, text.rpartition(old)[2]))
     assert bool(found_codes(tmp_path, text)) == bool(fault)
+
+
+def test_a_role_that_takes_two_tiles_at_once_has_not_more_of_them(tmp_path: Path) -> None:
+    """Each role looks for its tiles: three passes of one need not be three of another."""
+    text = TEXT
+    for name, what in LOOKED_FOR.items():
+        text = text.replace(name, what)
+    fills = "            for k in cutlass.range(steps, unroll=1):\n                loads.producer_acquire(fill)\n"
+    moves = "                fill.advance()\n            at += cute.arch.grid_dim()[0]\n"
+    assert fills in text and moves in text
+    text = text.replace(fills, fills.replace("range(steps,", "range(2 * steps,")).replace(
+        "of[None, k],", "of[None, k % steps],"
+    )
+    text = text.replace(moves, moves.replace("at += ", "at += 2 * "))
+    assert found_codes(tmp_path, text) == []

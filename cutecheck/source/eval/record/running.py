@@ -103,6 +103,7 @@ class Running:
         self.responses = 0  # that told this thread whether another block was cancelled
         self.response: object = None  # the last of them: where it lies, and how often the thread has waited
         self.supposed: dict[int, int] = {}  # passes of loops over tiles that a scheduler tells of, by their ``id``
+        self.heard_of: list[tuple[str, int, int] | None] = []  # where the thread waited last before it asked for a tile
         self.partial = 0  # how many loops are around of which not all passes are run
         self.steps: list[Step] = []
         # of steps whose places hang on the thread, by their number: the operands, and what lies past their ends
@@ -340,6 +341,9 @@ class Running:
             return None
         self.responses += 1
         self.supposed[id(loop)] = passes
+        wait = next((s for s in reversed(self.steps) if s.kind == "barrier" and s.function == "wait"), None)
+        at = wait.places[0] if wait is not None else None
+        self.heard_of.append(None if at is None or wait is None else (at.buffer, at.offset, wait.number or 0))
         return passes < TILES_OF_DSL
 
     def is_zero(self, left: Value, right: Value) -> bool | None:
