@@ -27,7 +27,7 @@ from cutecheck.rules.derive.guards import inner, leaves_out_blocks, selects_thre
 from cutecheck.rules.derive.lanes import neighbours
 from cutecheck.rules.derive.neighbours import lies_over_more
 from cutecheck.rules.derive.outside import room_in
-from cutecheck.rules.derive.places import placed
+from cutecheck.rules.derive.places import placed, steps_apart
 from cutecheck.rules.derive.scratch import overwritten
 from cutecheck.rules.derive.zero_fill import as_written
 from cutecheck.rules.partition_rounds_up import extents
@@ -236,6 +236,7 @@ def beyond(
     """
     if tensor.space != "smem" or tensor.dtype is None or not tensor.dtype.bits or tensor.buffer is None:
         return None
+    tensor = steps_apart(tensor)
     if isinstance(tensor.layout, Unknown) or not static_layout(tensor.layout):
         return None
     atom = atom_of(event.tiled)

@@ -9,7 +9,7 @@ from cutecheck.facts import Event, SmemBuffer, TensorFact, Unknown
 from cutecheck.model import expr as ex
 from cutecheck.model.basis import ScaledBasis
 from cutecheck.model.expr import Domain, Expr, Op, Var
-from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
+from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
 from cutecheck.model.inttuple import flatten_to_tuple
 from cutecheck.model.layout import AnyLayout, ComposedLayout, Layout, MixedBits, SmemPtrFlag, Swizzle
 from cutecheck.model.prove.properties import THREAD, ZERO
@@ -98,6 +98,27 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer, come: tuple[int
         return None if any(v.name == THREAD for v in variables) else replace(made, layout=layout, offset=offset)
     tops = [hi for v in variables if v.name == THREAD and (hi := v.domain.bounds()[1]) is not None]
     return _in_threads(made, layout, offset, start, first, min([first + threads - 1, *tops]))
+
+
+def steps_apart(tensor: TensorFact) -> TensorFact:
+    """The tensor with modes whose steps hang on the thread alone, as a swizzled layout sliced at one has, in its offset."""
+    layout, offset = tensor.layout, tensor.offset
+    if not isinstance(layout, Layout) or isinstance(offset, (Unknown, tuple, ScaledBasis)):
+        return tensor
+    kept: list[tuple[Int, Int]] = []
+    start = as_expr(offset)
+    for i, (size, step) in enumerate(zip(flatten_to_tuple(layout.shape), flatten_to_tuple(layout.stride), strict=True)):
+        many = known_value(size) if isinstance(size, (int, Dyn, Sym)) else None
+        if many is None or not isinstance(step, (int, Dyn, Sym)):
+            return tensor
+        if {v.name for v in as_expr(step).variables()} == {THREAD}:
+            start = ex.add(start, ex.mul(ex.var(f"value[{i}]", Domain(0, many - 1)), as_expr(step)))
+        else:
+            kept.append((many, step))
+    if len(kept) == len(flatten_to_tuple(layout.shape)):
+        return tensor
+    shape, stride = tuple(s for s, _ in kept) or 1, tuple(d for _, d in kept) or 0
+    return replace(tensor, layout=Layout(shape, stride), offset=Dyn(start))
 
 
 def _in_threads(made: Placed, layout: AnyLayout, offset: Expr, start: Expr, first: int, last: int) -> Placed:

@@ -53,3 +53,24 @@ def test_elements_of_threads(tmp_path: Path, body: str, threads: int, bytes_: in
     found = [f.message for f in report.findings if f.code == "CUT209"]
     assert len(found) == len(said)
     assert all(f.startswith(s) for f, s in zip(found, said, strict=True))
+
+
+SWIZZLED = """
+#include <cute/tensor.hpp>
+using namespace cute;
+template <int N> __global__ void turn(float const* p) {
+  __shared__ alignas(128) float tile[N];
+  auto rows = Layout<Shape<_8, _32>, Stride<_32, _1>>{};
+  Tensor s = make_tensor(make_smem_ptr(tile), composition(Swizzle<5, 0, 5>{}, Layout<Shape<_32, _32>, Stride<_32, _1>>{}));
+  Tensor g = make_tensor(make_gmem_ptr(p), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  copy(local_partition(g, rows, threadIdx.x), local_partition(s, rows, threadIdx.x));
+}
+void go(float const* p) { turn<1024><<<1, 256>>>(p); turn<512><<<1, 256>>>(p); }
+"""
+
+
+def test_steps_that_hang_on_the_thread(tmp_path: Path) -> None:
+    """A swizzled layout that is sliced at a thread has strides of the thread's own."""
+    (tmp_path / "k.cu").write_text(SWIZZLED)
+    report = check(inputs([str(tmp_path / "k.cu")]), Settings(arch=("sm_80",), select=("CUT209",)))
+    assert [f.message.endswith("which has 512 elements (2048 bytes)") for f in report.findings] == [True]

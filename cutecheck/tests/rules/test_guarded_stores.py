@@ -52,6 +52,13 @@ WRONG = [
     ("auto [r, c] = tCw(i); if (r < n && c < m) tCg(i) = acc(i);", "compare mode 0 with `n`, the extent of mode 1"),
     ("int r = get<0>(tCw(i)); if (r < m) tCg(i) = acc(i);", "do not bound mode 1"),
     (
+        "if (i % 2 == 0 && elem_less(tCw(i), make_coord(n, m))) "
+        "*reinterpret_cast<float2*>(raw_pointer_cast(&tCg(i))) = make_float2(acc(i), acc(i + 1));",
+        "compare mode 0 with `n`, the extent of mode 1",
+    ),
+    ("if (get<0>(tCw(i)) < m) reinterpret_cast<int&>(tCg(i)) = 0;", "do not bound mode 1"),
+    ("if (get<0>(tCw(i)) < m) ((int*)&tCg(i))[0] = 0;", "do not bound mode 1"),
+    (
         "auto [r, c] = make_tuple(int(get<0>(tCw(i))), int(get<1>(tCw(i)))); if (r < m && c <= n) tCg(i) = acc(i);",
         "let the coordinate n of mode 1 pass",
     ),

@@ -17,10 +17,35 @@ from cutecheck.source.eval.values import Pointer, TensorVal
 
 def stores(m: Machine, target: ir.Expr, env: Env) -> None:
     """What a statement assigns to, an element of a tensor of global memory."""
-    if isinstance(target, (ir.Call, ir.Index)) and m.recorder.follows_stores():
-        found = _located(m, target, env)
+    place = _seen_through(target)
+    if isinstance(place, (ir.Call, ir.Index)) and m.recorder.follows_stores():
+        found = _located(m, place, env)
         if found is not None:
             m.recorder.stored_element(found, target.span)
+
+
+def _seen_through(target: ir.Expr) -> ir.Expr | None:
+    """The element that a store by another type begins with: ``*reinterpret_cast<half2*>(&t(i)) = ...``."""
+    if isinstance(target, ir.Index) and [getattr(a, "value", None) for a in target.args] == [0]:
+        address: ir.Expr = target.base  # reinterpret_cast<half2*>(&t(i))[0]
+    elif isinstance(target, ir.Unary) and target.op == "*":
+        address = target.operand
+    else:
+        return target.operand if isinstance(target, ir.Cast) and _to_reference(target.type) else target
+    if not isinstance(address, ir.Cast):
+        return target if isinstance(target, ir.Index) else None
+    inside = address.operand
+    while isinstance(inside, ir.Cast):
+        inside = inside.operand
+    if isinstance(inside, ir.Call) and getattr(inside.fn, "ident", "").endswith("raw_pointer_cast"):
+        inside = inside.args[0].value if len(inside.args) == 1 else inside
+    if isinstance(inside, ir.Unary) and inside.op == "&":
+        return inside.operand
+    return None
+
+
+def _to_reference(type_: ir.Expr) -> bool:
+    return isinstance(type_, ir.TypeMod) and type_.kind == "ref"
 
 
 def _located(m: Machine, target: ir.Call | ir.Index, env: Env) -> TensorVal | None:
