@@ -234,9 +234,11 @@ def beyond(
 
     ``threads``: the first and the last that come here, where a condition leaves others out.
     """
-    if tensor.space != "smem" or tensor.dtype is None or not tensor.dtype.bits or tensor.buffer is None:
+    if tensor.space != "smem" or tensor.buffer is None:
         return None
     tensor = steps_apart(tensor)
+    if tensor.dtype is None or not tensor.dtype.bits:
+        return None
     if isinstance(tensor.layout, Unknown) or not static_layout(tensor.layout):
         return None
     atom = atom_of(event.tiled)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import cast
 
 from cutecheck.facts import Call, Event, TensorFact, Unknown
-from cutecheck.facts.core import GUARDED
+from cutecheck.facts.core import GUARDED, STORED
 from cutecheck.findings import Finding, Related
 from cutecheck.model.expr import Var, var
 from cutecheck.model.ints import Condition, Dyn, Int, Rel, as_expr, known_value
@@ -19,6 +19,7 @@ from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.lying_over import lying_over
 from cutecheck.rules.derive.map_extents import other_extent
 from cutecheck.rules.derive.named_strides import misnamed
+from cutecheck.rules.derive.summed_strides import by_the_sum
 from cutecheck.rules.derive.tile_steps import of_another, other_step
 from cutecheck.rules.derive.vectors import leaves
 
@@ -50,7 +51,8 @@ class StrideOfWrongMode(Rule):
         other tensors of the kernel, two at least, go by strides that are named after them. Nor does a kernel give the
         coordinates of a TMA descriptor an extent of another of its tensors, where that which the descriptor is made of
         has an extent of a third. Nor does a mode, or the matrix of the next block, go on by a part of what the modes
-        (and the blocks) take up that lie side by side below it, nor by as much with another of their extents in it.
+        (and the blocks) take up that lie side by side below it, nor by as much with another of their extents in it;
+        nor do the rows of a product's result by the extent over which its two operands are summed up.
 
     Why
         A row-major matrix of ``m`` rows and ``n`` columns has ``n`` from row to row. With ``m`` everything compiles,
@@ -92,6 +94,8 @@ class StrideOfWrongMode(Rule):
                 yield from self._of_tile(event, tensor, context)
                 yield from self._of_name(event, tensor, context)
                 yield from self._lying_over(event, tensor, context)
+            if at == 1:
+                yield from self._of_sum(event, tensor, context)
 
     def _of_map(self, event: Event, context: Context) -> Iterable[Finding]:
         """Coordinates of TMA with the extents of another tensor than its descriptor's."""
@@ -165,6 +169,30 @@ class StrideOfWrongMode(Rule):
             arch=event.arch,
         )
 
+    def _of_sum(self, at: Event | Call, tensor: TensorFact, context: Context) -> Iterable[Finding]:
+        """A result that goes by the extent which its operands share."""
+        found = by_the_sum(at, tensor, context)
+        said = cast("set[tuple[str, ...]]", context.memo.setdefault("strides of the sum", set()))
+        key = (at.kernel, at.arch, tensor.buffer or tensor.name)
+        if found is None or key in said or not _refuted(at, found.stride, found.length, context):
+            return
+        if _fits(at, found.stride, found.length, context):
+            return
+        said.add(key)
+        own, needed = (_FRESH.sub("", str(x)) for x in (found.stride, found.length))
+        whose = " and ".join(f"`{name}`" for name in found.operands)
+        yield self.finding(
+            at.span,
+            f"`{tensor.name}` goes on by `{own}` elements along mode {found.mode}: that is the extent over which "
+            f"{whose} are summed up, and `{needed}` elements lie side by side: unless the two are equal, rows lie over "
+            "each other, or reach behind the end",
+            label=f"rows by `{own}`, which hold `{needed}`",
+            help=f"give mode {found.mode} the stride `{needed}`",
+            related=[Related(tensor.span, f"part of {_FRESH.sub('', str(tensor.root_layout))}")],
+            enclosing=at.enclosing,
+            arch=at.arch,
+        )
+
     def _lying_over(self, at: Event | Call, tensor: TensorFact, context: Context) -> Iterable[Finding]:
         """Modes, or matrices of blocks, that start before the elements end which lie side by side there."""
         launches = [x for x in context.index.launches_of.get(at.kernel, []) if x.origin == "launch"]
@@ -190,8 +218,13 @@ class StrideOfWrongMode(Rule):
         )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
-        if isinstance(call.result, Unknown) and call.result.reason == GUARDED:
-            yield from self._lying_over(call, cast("TensorFact", call.arguments[0]), context)
+        if isinstance(call.result, Unknown) and call.result.reason in (GUARDED, STORED):
+            stored = cast("TensorFact", call.arguments[0])
+            yield from self._of_sum(call, stored, context)
+            if stored.root_layout is not None:
+                yield from self._judge(call, stored, stored.root_layout, context)
+            if call.result.reason == GUARDED:
+                yield from self._lying_over(call, stored, context)
         given = call.arguments if call.function.startswith("make_tma") and not call.unevaluated else ()
         for tensor in given:
             if isinstance(tensor, TensorFact):

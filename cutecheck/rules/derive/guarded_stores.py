@@ -38,6 +38,15 @@ def unasked_store(call: Call, context: Context) -> Event | None:
     return replace(_as_copy(call, cast("TensorFact", call.arguments[0]), context), guards=call.guards)
 
 
+def stored_elements(context: Context) -> list[Call]:
+    """The stores of single elements of global memory of all kernels."""
+    if "stored elements" not in context.memo:
+        kinds = (GUARDED, STORED)
+        stores = [c for c in context.facts.calls if isinstance(c.result, Unknown) and c.result.reason in kinds]
+        context.memo["stored elements"] = stores
+    return cast("list[Call]", context.memo["stored elements"])
+
+
 def _as_copy(call: Call, tensor: TensorFact, context: Context) -> Event:
     guards = (*call.guards, Guard("", call.span)) if _by_open_loops(tensor, call.loops) else call.guards
     return Event(
@@ -57,4 +66,4 @@ def _by_open_loops(tensor: TensorFact, loops: tuple[Loop, ...]) -> bool:
     return False
 
 
-__all__ = ["guarded_store", "stored_element", "unasked_store"]
+__all__ = ["guarded_store", "stored_element", "stored_elements", "unasked_store"]

@@ -101,7 +101,7 @@ def placed(event: Event, tensor: TensorFact, buffer: SmemBuffer, come: tuple[int
 
 
 def steps_apart(tensor: TensorFact) -> TensorFact:
-    """The tensor with modes whose steps hang on the thread alone, as a swizzled layout sliced at one has, in its offset."""
+    """The tensor with modes whose steps hang on the thread alone in its offset: of swizzled layouts, sliced at one."""
     layout, offset = tensor.layout, tensor.offset
     if not isinstance(layout, Layout) or isinstance(offset, (Unknown, tuple, ScaledBasis)):
         return tensor

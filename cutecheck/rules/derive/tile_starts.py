@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from cutecheck.facts import Event
+from cutecheck.facts import Call, Event, TensorFact
 from cutecheck.model import expr as ex
 from cutecheck.model.expr import Expr, Var
 from cutecheck.model.ints import Int, as_expr, known_value
@@ -15,6 +15,7 @@ from cutecheck.rules.derive.coordinates import (
     predicates_of,
     variables_of,
 )
+from cutecheck.rules.derive.guarded_stores import stored_elements
 
 
 def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context) -> str | None:
@@ -31,11 +32,14 @@ def foreign(limit: Int, mode: int, part: Guarded, event: Event, context: Context
     if any(known_value(e) is not None for e in part.extents):
         return None
     found: str | None = None
-    for other in context.facts.events:
+    every: list[Event | Call] = [*context.facts.events, *stored_elements(context)]
+    for other in every:
         alike = other.kernel == event.kernel if event.kernel else other.enclosing == event.enclosing
         if not alike or other.arch != event.arch:
             continue  # helpers copy each operand of a kernel in an instantiation of their own
-        for tensor in other.operands:
+        for tensor in other.operands if isinstance(other, Event) else other.arguments[:1]:
+            if not isinstance(tensor, TensorFact):
+                continue
             whole = guarded(tensor)
             if whole is None:
                 continue

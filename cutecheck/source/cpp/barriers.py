@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, cast
 
 from cutecheck.facts import Span, Unknown
 from cutecheck.model.ints import Dyn, div
-from cutecheck.source.cpp import named_barriers, pipelines
+from cutecheck.source.cpp import named_barriers, pipelines, semaphores
 from cutecheck.source.cpp.around import as_step
 from cutecheck.source.eval import shared_addresses
 from cutecheck.source.eval.barrier_types import BARRIERS, is_barrier
@@ -74,6 +74,9 @@ def applied(m: Machine, fn: Value, args: list[Value], kwargs: dict[str, Value], 
     full = getattr(fn, "name", None) or getattr(fn, "what", None)
     if not isinstance(full, str):
         full = ""
+    met = semaphores.applied(m, fn, full, span)
+    if met is not DEFER:
+        return met
     name = full.rpartition("::")[2].rpartition(".")[2]
     kind = _STEPS.get(name)
     if kind is not None and _of_library(fn, full):

@@ -61,8 +61,9 @@ using namespace cute;
 template <int N> __global__ void turn(float const* p) {
   __shared__ alignas(128) float tile[N];
   auto rows = Layout<Shape<_8, _32>, Stride<_32, _1>>{};
-  Tensor s = make_tensor(make_smem_ptr(tile), composition(Swizzle<5, 0, 5>{}, Layout<Shape<_32, _32>, Stride<_32, _1>>{}));
-  Tensor g = make_tensor(make_gmem_ptr(p), Layout<Shape<_32, _32>, Stride<_32, _1>>{});
+  auto square = Layout<Shape<_32, _32>, Stride<_32, _1>>{};
+  Tensor s = make_tensor(make_smem_ptr(tile), composition(Swizzle<5, 0, 5>{}, square));
+  Tensor g = make_tensor(make_gmem_ptr(p), square);
   copy(local_partition(g, rows, threadIdx.x), local_partition(s, rows, threadIdx.x));
 }
 void go(float const* p) { turn<1024><<<1, 256>>>(p); turn<512><<<1, 256>>>(p); }

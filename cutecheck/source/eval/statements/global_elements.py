@@ -21,7 +21,7 @@ def stores(m: Machine, target: ir.Expr, env: Env) -> None:
     if isinstance(place, (ir.Call, ir.Index)) and m.recorder.follows_stores():
         found = _located(m, place, env)
         if found is not None:
-            m.recorder.stored_element(found, target.span)
+            m.recorder.stored_element(found, place.span)
 
 
 def _seen_through(target: ir.Expr) -> ir.Expr | None:
