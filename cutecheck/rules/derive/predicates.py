@@ -239,8 +239,8 @@ def _of_limits(
         extent, tile = part.extents[mode], part.tile[mode]
         if mode in limits:
             taken = left_of(limits[mode], extent)
-            if taken is None:
-                continue
+            if taken is None or index in {v.name for v in as_expr(extent).variables()}:
+                continue  # an extent that is itself what is left from the block on: `min(64, rows - row0)`
             step = advance(bounds[mode].value + taken, index)
             if step is None or step == known_value(tile):
                 continue

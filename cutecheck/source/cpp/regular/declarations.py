@@ -148,7 +148,8 @@ class Declarations(Brackets):
         elif after in _STATEMENTS:
             type_follows = before in (";", "{", "}")
         elif after in ("const", "volatile"):
-            type_follows = wordy(texts[at + 3]) or texts[at + 2] in BUILTIN_TYPES
+            of = texts[at + 2]  # of `FP8 const* x;` the capitals are the type
+            type_follows = (named(of) and wordy(texts[at + 3])) or of in BUILTIN_TYPES
         else:
             third = texts[at + 2]
             declared = named(after) and (
