@@ -62,3 +62,10 @@ def test_the_stage_is_known(tmp_path: Path, pointer: str, around: str, offset: s
 def test_one_of_several_is_none_of_them(tmp_path: Path, pointer: str, around: str) -> None:
     fact = shown(tmp_path, pointer, around)
     assert fact.buffer != "kernel::raw" and not isinstance(fact.layout, Unknown)
+
+
+def test_tensors_of_pointers(tmp_path: Path) -> None:
+    """Elements of a tensor of registers that are pointers lead to memory of their type."""
+    body = "Tensor all = make_tensor<half_t const*>(Shape<_4>{}); all(1) = out + tiles"
+    tensor = shown(tmp_path, "all(1) + 8", body + ";").layout
+    assert str(tensor) == "_8:_1"

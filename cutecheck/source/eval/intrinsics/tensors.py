@@ -23,6 +23,7 @@ from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import of_array
+from cutecheck.source.eval.symbolic import symbolic
 from cutecheck.source.eval.types import pointed_to, type_of
 from cutecheck.source.eval.values import (
     Address,
@@ -150,7 +151,7 @@ def _make_tensor(c: Call) -> Value:
             return fragment_of(c, kind, c.arg(0))
         layout = _layout_args(c, c.args)
         dtype = stored(c.m, c.targs[0])
-        return c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None)
+        return _of_addresses(c, c.m.recorder.registers(c.m, layout, dtype, c.span, "view", None))
     first = c.arg(0)
     layout = _layout_args(c, c.args[1:])
     if isinstance(first, (tuple, int)) and not isinstance(first, bool):
@@ -213,7 +214,14 @@ def _owning(c: Call, layout: Any, dtype: Any, source: Any) -> TensorVal:
     """A tensor of registers."""
     if not alg.is_static(alg.shape(layout)):
         raise CuteError("Dynamic owning tensors not supported", layout)
-    return c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", source)
+    return _of_addresses(c, c.m.recorder.registers(c.m, layout, dtype, c.span, "fragment", source))
+
+
+def _of_addresses(c: Call, made: TensorVal) -> TensorVal:
+    """A tensor of registers, whose elements may be pointers."""
+    if c.targs and isinstance(c.targs[0], PtrType) and made.pointer is not None:
+        c.m.recorder.addresses[made.pointer.buffer] = c.targs[0]
+    return made
 
 
 @function("make_identity_tensor", "make_coord_tensor", "make_counting_tensor")
@@ -239,6 +247,9 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
         c.m.recorder.takes_element(t, c.span)
         if c.m.dialect.replaying is not None:
             c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
+        held = c.m.recorder.addresses.get(t.pointer.buffer)
+        if held is not None:  # some address, another one for each element
+            return symbolic(c.m, held, f"{t.name or 'pointer'}#{c.m.number()}", c.span)
         return Scalar(None, t.dtype.name if t.dtype is not None else "value")
     layout, offset = under_pointer(t.layout, lambda plain: alg.slice_and_offset(coord, plain))
     made = t.derive(layout, _shift(t.offset, offset), "slice" if t.provenance == "view" else t.provenance)

@@ -34,6 +34,7 @@ from cutecheck.source.eval.scope import ClassInst, Env, Frame
 from cutecheck.source.eval.types import class_name, spell
 from cutecheck.source.eval.values import (
     Pointer,
+    PtrType,
     Scalar,
     TensorVal,
     Value,
@@ -127,6 +128,7 @@ class RecorderState(Describing):
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self.begun: dict[tuple[object, ...], TensorVal] = {}  # tensors whose first element a pointer was taken to
         self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them
+        self.addresses: dict[str, PtrType] = {}  # of what, by the registers of tensors of pointers
         self.of_unions: set[str] = set()  # buffers that members of a union share
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
         self._grids: dict[str, tuple[int | None, ...]] = {}  # of kernels of the DSL: those of the launch that is walked
