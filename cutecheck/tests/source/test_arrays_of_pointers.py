@@ -68,4 +68,4 @@ def test_tensors_of_pointers(tmp_path: Path) -> None:
     """Elements of a tensor of registers that are pointers lead to memory of their type."""
     body = "Tensor all = make_tensor<half_t const*>(Shape<_4>{}); all(1) = out + tiles"
     tensor = shown(tmp_path, "all(1) + 8", body + ";").layout
-    assert str(tensor) == "_8:_1"
+    assert str(tensor) == "(_8):(_1)"
