@@ -14,6 +14,7 @@ from cutecheck.rules.derive.overlaid import lies_under
 from cutecheck.rules.derive.passes import overtaken, unheld
 from cutecheck.rules.derive.reuse import overtakes
 from cutecheck.rules.derive.some_threads import missed_barrier
+from cutecheck.rules.derive.unmet_stores import unmet_store
 from cutecheck.rules.derive.uses import Use, uses_of
 from cutecheck.rules.derive.warps import Across, across_warps
 from cutecheck.rules.replayed import Replayed
@@ -63,7 +64,8 @@ class SmemReuseWithoutBarrier(Replayed):
         the warpgroup says so, once its group has been waited for), nor, at once or for one phase, two tiles to the same
         bytes; threads
         write nowhere that another tensor lies which an MMA may still read, or TMA still fill, and TMA stores nothing
-        that other threads have written since the last barrier, also in kernels without barriers in shared memory. No
+        that other threads have written (by copies, or single elements) since the last barrier, also in kernels without
+        barriers in shared memory. No
         UMMA begins a new sum in tensor memory that others need not have copied yet, nor is the memory given back. In
         runs of each role: what other warps store, or copy by ``cp.async``, is multiplied once they have waited for it
         and said so, and is filled anew once the WGMMAs that read it have been waited for. What a run finds of two
@@ -146,6 +148,7 @@ class SmemReuseWithoutBarrier(Replayed):
     )
 
     def on_event(self, event: Event, context: Context) -> Iterable[Finding]:
+        yield from self._unmet(event, context)
         if event.threads is not None and (known_value(event.threads) or 33) <= 32:
             return
         for use in uses_of(event):
@@ -206,11 +209,29 @@ class SmemReuseWithoutBarrier(Replayed):
                 enclosing=call.enclosing,
                 arch=call.arch,
             )
+        yield from self._unmet(call, context)
         if is_element(call):
             access = of_element(call)
             other = unheld_access(access, context)
             if other is not None:
                 yield self._element(access, *other)
+
+    def _unmet(self, at: Event | Call, context: Context) -> Iterable[Finding]:
+        """A store by TMA, which one thread tells of, of what others have stored."""
+        found = unmet_store(at, context)
+        if found is None:
+            return
+        store, stored = found
+        yield self.finding(
+            at.span,
+            f"TMA stores `{store.name}`, whose elements threads of other warps have stored before, and no barrier "
+            "comes between: what they have stored need not be there",
+            label=f"stored at line {stored.span.line}, no barrier since",
+            help="put __syncthreads() between the two, behind the fence of the stores",
+            related=[Related(stored.span, "stored here")],
+            enclosing=at.enclosing,
+            arch=at.arch,
+        )
 
     def _is_said(self, fault: Fault, call: Call, context: Context) -> bool:
         """Of WGMMAs that are not waited for another rule says so."""

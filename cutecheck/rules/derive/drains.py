@@ -7,6 +7,7 @@ from typing import cast
 
 from cutecheck.facts import ELEMENT_STORED, Call, Event, TensorFact, Unknown
 from cutecheck.facts.core import BULK_STORE
+from cutecheck.model.expr import Expr
 from cutecheck.model.expr.ranges import bounds
 from cutecheck.model.ints import Dyn, Sym, as_expr, known_value
 from cutecheck.records import record
@@ -97,9 +98,20 @@ def _element(call: Call) -> Written | None:
     tensor = cast("TensorFact", call.arguments[0])
     if tensor.dtype is None or not tensor.dtype.bits or not isinstance(tensor.offset, (int, Dyn, Sym)):
         return None
-    lo, hi = bounds(as_expr(tensor.offset))
-    bits = int(tensor.dtype.bits)
+    offset, bits = as_expr(tensor.offset), int(tensor.dtype.bits)
+    lo, hi = bounds(offset)
+    if hi is None:
+        lo = hi = _first(offset)  # `for (int i = threadIdx.x; i < size(s); i += blockDim.x)`: nothing says how far
     return None if lo is None or hi is None else Written(call, lo * bits // 8, (hi + 1) * bits // 8)
+
+
+def _first(offset: Expr) -> int | None:
+    """The element of the first thread in the first pass of all loops."""
+    least = {v.name: v.domain.bounds()[0] for v in offset.variables()}
+    try:
+        return offset.evaluate({name: lo for name, lo in least.items() if lo is not None})
+    except (KeyError, ZeroDivisionError, ValueError):
+        return None
 
 
 __all__ = ["Store", "Written", "store_of", "written_before"]

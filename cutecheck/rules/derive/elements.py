@@ -77,6 +77,12 @@ class Access:
         return any(v.name != THREAD for v in _expr(self.tensor).variables())
 
 
+def held_orders(at: Call | Event, context: Context) -> list[int]:
+    """When the threads of a kernel are held at barriers, or may be: in order."""
+    kernel = _kernels(context).get((at.kernel, at.arch))
+    return [] if kernel is None else kernel.held
+
+
 def is_element(call: Call) -> bool:
     return _is(call, ELEMENT_READ) or _is(call, ELEMENT_STORED)
 
