@@ -132,6 +132,7 @@ ELEMENT_READ, ELEMENT_STORED = "an element is read", "an element is stored"  # o
 MEMORY_STORED = "an element of global memory is stored"  # by each thread, the result of a Call
 GUARDED = "an element of global memory is stored under conditions on its coordinates"  # the result of a Call
 STORED = "an element of global memory is stored under no condition on its coordinates"  # the result of a Call
+PAST_REGISTERS = "an element that registers do not have"  # is read or stored, the result of a Call
 FILLED = "all elements are set"  # of a tensor in shared memory or registers (``clear``, ``fill``): a Call's result
 PIPELINE = "a pipeline"  # the result of a Call of a pipeline's method, or of what makes one
 BARRIER = "a barrier in shared memory"  # the result of a Call that does something with one that the kernel made itself

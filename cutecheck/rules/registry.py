@@ -31,6 +31,7 @@ from cutecheck.rules.dsl_algebra import AcceptedSilently
 from cutecheck.rules.dsl_operation import OperationNotLegal
 from cutecheck.rules.dynamic_layout import DynamicLayout
 from cutecheck.rules.element_format import ElementFormat
+from cutecheck.rules.element_past_end import ElementPastEnd
 from cutecheck.rules.epilogue_bank_conflict import EpilogueBankConflict
 from cutecheck.rules.fragment_provenance import FragmentNotRetiled
 from cutecheck.rules.gmma_layout import GmmaLayout
@@ -107,6 +108,7 @@ RULES: tuple[type[Rule], ...] = (
     WriteWithoutRead,
     StrideOfWrongMode,
     ReductionDropsLanes,
+    ElementPastEnd,
     AtomValueCount,
     AtomThreadCount,
     OperationNotLegal,

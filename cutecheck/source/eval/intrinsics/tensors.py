@@ -21,6 +21,7 @@ from cutecheck.source.eval.intrinsics.registry import Call, Unsupported, functio
 from cutecheck.source.eval.intrinsics.types import element, stored
 from cutecheck.source.eval.leaks import leak
 from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.record import ends_of_registers
 from cutecheck.source.eval.scope import ClassInst
 from cutecheck.source.eval.slots import of_array
 from cutecheck.source.eval.symbolic import symbolic
@@ -245,6 +246,7 @@ def sliced(c: Call, t: TensorVal, coord: Any) -> Value:
         if t.pointer is None:
             return c.m.dialect.from_model(_shift(t.offset, alg.apply_layout(t.layout, coord)))
         c.m.recorder.takes_element(t, c.span)
+        ends_of_registers.asked(c.m, t, coord, c.span)
         if c.m.dialect.replaying is not None:
             c.m.dialect.replaying.touched(t.pointer.buffer, t.pointer.space)
         held = c.m.recorder.addresses.get(t.pointer.buffer)

@@ -10,6 +10,7 @@ from cutecheck.model.dtype import DType
 from cutecheck.model.ints import Int
 from cutecheck.model.units import Bits, Bytes
 from cutecheck.source.eval import ir
+from cutecheck.source.eval.record.ends_of_registers import size_of
 from cutecheck.source.eval.record.pointers import pointers
 from cutecheck.source.eval.record.reading import ReadingRecorder
 from cutecheck.source.eval.record.regions import variable_of
@@ -58,6 +59,7 @@ class BufferRecorder(ReadingRecorder):
         replay = self.acts()
         if replay is not None and space == "rmem":
             replay.makes(name, span)
+        self.register_sizes[name] = size_of(layout), dtype
         pointer = Pointer(name, space, ScalarType(dtype) if dtype is not None else None)
         return TensorVal(layout, pointer, space, dtype, 0, provenance, source)
 

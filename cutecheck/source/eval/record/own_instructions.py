@@ -17,6 +17,7 @@ from cutecheck.facts.core import (
     FILLED,
     GUARDED,
     MULTICAST,
+    PAST_REGISTERS,
     REMOTE,
     STORED,
 )
@@ -161,6 +162,13 @@ class InstructionRecorder(LaunchRecorder):
             what = GUARDED if any(g.bounds for g in self._guards) else STORED
             self._of_elements(key, what, span, (self.tensor_fact(t, span),), "element.global")
             self.calls[key] = replace(self.calls[key], hypotheses=tuple(self.hypotheses))
+
+    def past_registers(self, t: TensorVal, last: int, size: int, span: Span) -> None:
+        """An element is read or stored behind the last that registers have, once for each place."""
+        if self.frame is not None:
+            key = (span, "past", self.frame.symbol, self.frame.kernel, self.frame.bindings)
+            numbers = (("last", last), ("elements", size))
+            self._of_elements(key, PAST_REGISTERS, span, (self.tensor_fact(t, span),), "element.registers", numbers)
 
     def _of_elements(
         self, key: tuple[Any, ...], what: str, span: Span, arguments: tuple[TensorFact, ...], function: str = "element",

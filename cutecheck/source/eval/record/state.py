@@ -23,6 +23,7 @@ from cutecheck.facts import (
     Unknown,
 )
 from cutecheck.facts.core import Call as CallFact
+from cutecheck.model.dtype import DType
 from cutecheck.model.expr import Expr
 from cutecheck.model.ints import Int, Sym
 from cutecheck.source.eval import ir
@@ -110,6 +111,8 @@ class RecorderState(Describing):
         self.making = 0  # how many objects of watched classes are being made, one a part of the other
         self.rehearsal = 0  # how many walks that leave no fact surround this one
         self._loops: tuple[Loop, ...] = ()  # around what is walked, the outermost first
+        self._passes: list[tuple[int | None, str]] = []  # of each loop around: how many, and what counts them
+        self._outside = 0  # how many conditions are around the outermost loop
         self._before = 0  # how many conditions are around the innermost of them
         self._guards: list[Guard] = []
         self.replaying: Replaying | None = None  # the run of a kernel pass by pass
@@ -128,6 +131,7 @@ class RecorderState(Describing):
         self.starts: dict[str, int | None] = {}  # of members of structs in memory: bytes from the start
         self.begun: dict[tuple[object, ...], TensorVal] = {}  # tensors whose first element a pointer was taken to
         self.scales = False  # some MMA was told on the way to set its accumulators, not to add to them
+        self.register_sizes: dict[str, tuple[int | None, DType | None]] = {}  # elements of tensors of registers
         self.addresses: dict[str, PtrType] = {}  # of what, by the registers of tensors of pointers
         self.of_unions: set[str] = set()  # buffers that members of a union share
         self._dims: dict[str, tuple[int | None, ...]] = {}  # of the blocks of kernels, x first
@@ -291,26 +295,45 @@ class RecorderState(Describing):
 
     @contextmanager
     def looping(
-        self, span: Span, trips: int | None = None, whole: bool = False, step: int = 0, item: str = ""
+        self,
+        span: Span,
+        trips: int | None = None,
+        whole: bool = False,
+        step: int = 0,
+        item: str = "",
+        counter: str = "",
     ) -> Iterator[None]:
-        """Inside a loop that is walked once, as :class:`Loop` says; ``trips``: how often its body runs at most."""
+        """Inside a loop that is walked once, as :class:`Loop` says; ``trips``: how often its body runs at most, and,
+        where a variable counts them, whenever it is come to."""
         saved = self._loops, self._before
+        if not self._passes:
+            self._outside = len(self._guards)
+        self._passes.append((trips, counter))
         self._loops = (*self._loops, Loop(span, trips, self.clock, whole, step, item))
         self._before = len(self._guards)
         try:
             yield
         finally:
             self._loops, self._before = saved
+            self._passes.pop()
+
+    def counts(self) -> dict[str, int]:
+        """What counts the passes of loops around, and how many, of those that make all whenever they are come to."""
+        return {counter: trips for trips, counter in self._passes if counter and trips is not None}
+
+    def in_doubt(self) -> bool:
+        """Some condition of the kernel's, inside the outermost loop, may leave out what is walked."""
+        return any(not g.host for g in (self._guards[self._outside :] if self._passes else self._guards))
 
     @contextmanager
     def on_device(self) -> Iterator[None]:
         """Inside a kernel: the loops of the host around its launch are not the kernel's, its conditions are marked."""
-        saved = self._loops, self._guards
-        self._loops, self._guards = (), [replace(g, host=True) for g in self._guards]
+        saved = self._loops, self._guards, self._passes
+        self._loops, self._guards, self._passes = (), [replace(g, host=True) for g in self._guards], []
         try:
             yield
         finally:
-            self._loops, self._guards = saved
+            self._loops, self._guards, self._passes = saved
 
     def loop_item(self, m: Machine, node: ir.Loop, env: Env) -> Value:
         return Unknown("the items of this loop are not known", node.span)

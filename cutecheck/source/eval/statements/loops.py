@@ -8,6 +8,8 @@ from functools import partial
 from typing import Any
 
 from cutecheck.facts import Span, Unknown
+from cutecheck.model.expr import atom_expr
+from cutecheck.model.ints import Dyn
 from cutecheck.source.eval import (
     conversions,
     copies,
@@ -274,10 +276,20 @@ def _walk(
         if changed is not None and m.recorder.rehearsal and not (loop.ways or loop.exits or loop.left) and ends():
             stay(m, loop, changed)
         else:
-            around_it = m.recorder.looping(loop.span, trips, loop.whole, loop.step, loop.item)
+            around_it = m.recorder.looping(loop.span, trips, loop.whole, loop.step, loop.item, _counter(loop))
             with around_it if around else nullcontext():
                 iteration()
     leave(m, loop)
+
+
+def _counter(loop: Recurrence) -> str:
+    """The variable that counts the passes of a loop which makes all of them, whenever it is come to."""
+    if loop.told is None or loop.env is None or loop.ways or loop.exits or loop.left or loop.parts:
+        return ""
+    value = loop.env.vars.get(loop.told[1])
+    number = value.value if isinstance(value, Scalar) else value
+    names = [v for v in number.expr.variables() if number.expr == atom_expr(v)] if isinstance(number, Dyn) else []
+    return names[0].name if names else ""
 
 
 def _by_iterators(m: Machine, node: ir.Loop, env: Env) -> ir.Block | None:

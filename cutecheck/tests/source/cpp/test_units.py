@@ -70,7 +70,7 @@ DECLARATIONS = [
      "template<type T> [] void f(T ) {...};"),
     ("void (*fp)(int) = nullptr; int (&r)[3] = a;",
      "[] ptr[function[void]] fp=None:nullptr; [] ref[array[int,3]] r=a;"),
-    ("FP8 const* w = x; BF16 const& y = z; MY_API const T v = u;", 
+    ("FP8 const* w = x; BF16 const& y = z; MY_API const T v = u;",
      "[const] ptr[const[FP8]] w=x; [const] ref[const[BF16]] y=z; [const] const[T] v=u;"),
     ("MY_API void f(); MY_API Foo<int>* g();", "[] void f(); [] ptr[Foo<int>] g();"),
     ("[[nodiscard]] int f() noexcept(true);", "[] int f();"),
