@@ -18,6 +18,7 @@ from cutecheck.rules.derive.coordinates import INDICES
 from cutecheck.rules.derive.faults import Fault
 from cutecheck.rules.derive.lone_tiles import lone
 from cutecheck.rules.derive.protocol import cut_short
+from cutecheck.rules.derive.reloaded import reloaded
 from cutecheck.rules.derive.resident import one_tile, read_in_some_passes
 from cutecheck.rules.derive.stages import one_stage, stages_of, stays
 from cutecheck.rules.replayed import Replayed
@@ -83,7 +84,8 @@ class StageNeverChanges(Replayed):
         multiplied with one of B that lies before or behind its own, as far in all tiles; some product takes each slice
         along K that both operands have; and of two loads that tell the same barriers none starts again at its first
         tiles while the other goes on, by tiles of the same size or of one element for each of the other's (scales of
-        blocks of K).
+        blocks of K). Nor does a loop copy one tile, which neither blocks nor passes choose, in each pass to one place,
+        where it goes on along a mode of the same extent in another tensor.
 
     Why
         The stage index is an integer beside the loop's counter. One that is not advanced, or a constant where the index
@@ -134,6 +136,18 @@ class StageNeverChanges(Replayed):
                 label=f"`{stays.name}` stays at one tile", help="index both by the pass of the loop",
                 related=[Related(moves.span, f"`{moves.name}` goes on")],
                 enclosing=alone.at.enclosing, arch=alone.at.arch,
+            )  # fmt: skip
+        again = reloaded(event, context)
+        if again is not None:
+            yield self.finding(
+                event.span,
+                f"each pass of the loop copies the same tile of `{again.tensor.name}` to the same place, and another "
+                f"one of `{again.other.name}`, along a mode of as many elements (`{again.extent}`): one copy before "
+                "the loop would do, or this tile has to go on, too",
+                label=f"`{again.tensor.name}` stays at one tile",
+                help="index both by the pass of the loop, or copy the tile once",
+                related=[Related(again.other.span, f"`{again.other.name}` goes on")],
+                enclosing=event.enclosing, arch=event.arch, severity="warning",
             )  # fmt: skip
         for at, tensor in enumerate(event.operands):
             if event.kind != "copy" or at != 1 or tensor.buffer is None or not event.kernel:
