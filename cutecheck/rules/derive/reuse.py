@@ -100,7 +100,7 @@ def _begins_first(use: Use, common: set[Loop]) -> bool:
     for v in uniform(use).variables():
         lo, hi = v.domain.bounds()
         counted = hi is not None and hi + 1 in trips
-        if lo != 0 or not (counted or (v.name.startswith(_ITERATION) and any(x.whole for x in own))):
+        if lo != 0 or not (counted or (v.name.startswith(_ITERATION) and all(x.whole for x in own))):
             return False
     return True
 

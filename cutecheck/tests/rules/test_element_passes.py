@@ -44,6 +44,16 @@ KERNELS = {
   s[t] = v;
   out[t] = s[t];
 """,
+    "loop_of_all": """
+  __shared__ float s[1024];
+  for (int c = 0; c < n; ++c) {
+    for (int i = t; i < 1024; i += 256) s[i] = in[i + c];
+    @__syncthreads();
+    float x = s[(t / 32 * 3 % 8) * 32 + t % 32];
+    __syncthreads();
+    out[t + c] = x;
+  }
+""",
     "passes": """
   __shared__ float s[256];
   for (int i = 0; i < n; ++i) {

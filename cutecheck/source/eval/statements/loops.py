@@ -190,7 +190,9 @@ def _walk_all(m: Machine, node: ir.Loop, env: Env, inner: Env, quiet: bool, indu
     trips = trips_of(m, node, inner, induction)
     last = None if induction is None or trips is None else induction.domain.bounds()[1]
     furthest = high_of(start)
-    loop.whole = last is not None and furthest is not None and furthest <= last
+    loop.whole = (last is not None and furthest is not None and furthest <= last) or _alike(
+        m, node, induction, start, inner
+    )
     havoc(m, node, inner, loop, None if induction is None else (induction.name, induction.domain))
     if induction is not None:
         loop.told, loop.step = (id(inner.vars), induction.name), induction.step
@@ -280,6 +282,13 @@ def _walk(
             with around_it if around else nullcontext():
                 iteration()
     leave(m, loop)
+
+
+def _alike(m: Machine, node: ir.Loop, induction: Induction | None, start: Value, env: Env) -> bool:
+    """All threads begin at one number and go as far as one number: those that come there come to the first pass."""
+    if induction is None or varies(start) or not isinstance(node.cond, ir.Binary):
+        return False
+    return repeatable.changes_nothing(node.cond.right) and not varies(m.eval(node.cond.right, env))
 
 
 def _counter(loop: Recurrence) -> str:
