@@ -10,6 +10,7 @@ from cutecheck.model.ints import Condition, Rel, as_expr, known_value
 from cutecheck.model.prove import Verdict, make_obligation
 from cutecheck.model.prove.properties import Holds
 from cutecheck.rules.base import Context, Rule
+from cutecheck.rules.derive import steps_too_wide
 from cutecheck.rules.derive.launches import launches_of, partitioned_by, slices_behind, slices_taken, threads_of
 from cutecheck.rules.derive.locals import smallest_launch, threads_taken
 from cutecheck.rules.derive.mma_slices import RESULT, results_left
@@ -25,7 +26,8 @@ class BlockTooSmall(Rule):
         slices of a TiledCopy, where it is sliced by what follows from ``threadIdx.x`` alone; so do those that a
         condition on ``threadIdx.x`` lets through, where the tile has parts for all and no other copy brings them. Of a
         TiledMMA all slices are taken of the results that are stored. Where threads take several slices of a copy, one
-        after the other, nothing is said.
+        after the other, nothing is said. Of loops that begin at the thread's index and store single elements: a pass
+        goes on by no more than the threads of the block store.
 
     Why
         Each thread takes the slice of its own index. Slices of threads that do not exist are never copied or
@@ -85,6 +87,17 @@ class BlockTooSmall(Rule):
     )
 
     def on_call(self, call: Call, context: Context) -> Iterable[Finding]:
+        wide = steps_too_wide.left_out(call, context)
+        if wide is not None:
+            yield self.finding(
+                call.span,
+                f"the loop around goes on by {wide.step} elements, and the {wide.threads} threads of the block do not "
+                f"store as many in a pass: elements {wide.first} .. {wide.last} of each {wide.step} are left out",
+                label=f"{wide.step} from pass to pass, {wide.threads} threads",
+                help="go on by the threads of the block (blockDim.x), or launch as many as the step is made for",
+                enclosing=call.enclosing,
+                arch=call.arch,
+            )
         if call.function == "axpby" and len(call.arguments) > RESULT:
             yield from self._results(call, call.arguments[RESULT], context)
         want = threads_taken(call, context)
