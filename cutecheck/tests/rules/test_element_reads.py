@@ -57,6 +57,7 @@ USES = [
     "for (int i = 0; i < size(acc); ++i) { out(i) = float(acc(i)) + part(i); }",
     "CUTE_UNROLL for (int i = 0; i < 4; ++i) { float const x = -acc(i); out(i) += x; }",
     "acc(1) *= W[s];",
+    "for (int i = 0; i < size(acc); ++i) acc(i) += part(i) * (s < 3 ? __ldg(W + s) : 0.f);",
     "scale(acc, W[s]);",
     "out = cast_to<float>(acc);",
     "sum_of<false>(acc, part);",

@@ -14,7 +14,7 @@ from cutecheck.source.eval.qualifiers import is_auto, refers
 from cutecheck.source.eval.scope import Env
 from cutecheck.source.eval.values import Reference, ScalarType, TensorVal
 
-_MAY = (ir.If, ir.Switch, ir.Select, ir.Try, ir.Lambda, ir.Jump, ir.Return, ir.Opaque)  # may leave others out, or set
+_MAY = (ir.If, ir.Switch, ir.Try, ir.Lambda, ir.Jump, ir.Return, ir.Opaque)  # may leave others out, or set
 _CHOOSES = ("&&", "||", "and", "or")
 _VALUES = frozenset(["+", "-", "*", "/", "%", "//", "**", "<<", ">>", "&", "|", "^", "==", "!=", "<", ">", "<=", ">="])
 _OF_ONE = frozenset(["+", "-", "!", "~", "not"])
@@ -22,7 +22,7 @@ _PURE = {
     "get", "make_coord", "make_tuple", "ceil_div", "idx2crd", "crd2idx", "elem_less",
     "abs", "fabs", "fabsf", "exp", "expf", "exp2", "exp2f", "__expf", "log", "logf", "log2f", "__logf", "sqrt", "sqrtf",
     "rsqrtf", "tanhf", "fma", "fmaf", "__fmaf_rn", "fmaxf", "fminf", "max", "min", "__fdividef", "__half2float",
-    "__bfloat162float", "__float2half", "__float2bfloat16",
+    "__bfloat162float", "__float2half", "__float2bfloat16", "__ldg", "__ldcg", "__ldcs", "__ldca",
 }  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def _takes_values(m: Machine, fn: ir.Expr, env: Env) -> bool:
 @once
 def _read_by(node: ir.Loop | ir.Assign) -> tuple[dict[str, tuple[Span, ...]], tuple[ir.Expr, ...]]:
     """Names of which a statement takes elements and does nothing else, each with the places, and what it calls."""
-    if any(isinstance(x, _MAY) or (isinstance(x, ir.Binary) and x.op in _CHOOSES) for x in nodes_in(node)):
+    if any(isinstance(x, _MAY) for x in nodes_in(node)):
         return {}, ()
     uses = _Uses()
     uses.statement(node)
@@ -100,7 +100,7 @@ class _Uses:
             self._anything(node.target)
             return
         self.value(indices)
-        if node.op == "=" and not any(_same(x, node.target) for x in nodes_in(node.value)):
+        if node.op == "=" and (_chosen(node.value) or not any(_same(x, node.target) for x in nodes_in(node.value))):
             self.others.add(name)
         else:
             self.read.setdefault(name, [])[:0] = (node.span, node.target.span)
@@ -119,6 +119,12 @@ class _Uses:
                 self.value(inner.value if isinstance(inner, ir.Arg) else inner)
         elif isinstance(node, ir.Binary) and node.op in _VALUES:
             self.value((node.left, node.right))
+        elif isinstance(node, ir.Select):  # one of the two is not evaluated
+            self.value(node.cond)
+            self._anything((node.then, node.other))
+        elif isinstance(node, ir.Binary) and node.op in _CHOOSES:
+            self.value(node.left)
+            self._anything(node.right)
         elif (isinstance(node, ir.Unary) and node.op in _OF_ONE) or (
             isinstance(node, ir.Cast) and not refers(node.type)
         ):
@@ -142,6 +148,11 @@ class _Uses:
         self.others.update(names_of_contents(node))
         calls = (x.fn for x in nodes_in(node) if isinstance(x, ir.Call))
         self.called += (f for f in calls if getattr(f, "ident", "") not in ASKS)
+
+
+def _chosen(value: Any) -> bool:
+    """A part of an expression may not be evaluated."""
+    return any(isinstance(x, ir.Select) or (isinstance(x, ir.Binary) and x.op in _CHOOSES) for x in nodes_in(value))
 
 
 def _element(node: ir.Expr) -> tuple[str, Any]:
