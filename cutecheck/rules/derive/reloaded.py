@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from cutecheck.facts import ELEMENT_STORED, Event, Loop, TensorFact, Unknown
-from cutecheck.facts.core import FILLED
-from cutecheck.model.ints import as_expr, known_value
+from cutecheck.model.ints import Dyn, Int, Sym, as_expr, known_value
+from cutecheck.model.layout import ComposedLayout
 from cutecheck.records import record
 from cutecheck.rules.base import Context
 from cutecheck.rules.derive.coordinates import Guarded, block_modes, guarded, loop_modes, split_modes
 from cutecheck.rules.derive.guards import inner
-from cutecheck.rules.derive.stages import stays
 from cutecheck.rules.derive.uses import order
-
-_STORED = (ELEMENT_STORED, FILLED)
 
 
 @record(frozen=True, slots=True)
@@ -31,12 +30,18 @@ def reloaded(event: Event, context: Context) -> Reloaded | None:
     Its mode has as many elements as one along which the pass says what is copied of another tensor, and neither blocks
     nor passes say which of its tiles it is: copied once it would be the same.
     """
-    loop = event.loops[-1] if event.loops else None
-    if event.kind != "copy" or event.reason is not None or loop is None or loop.trips is not None or not event.kernel:
+    loop = next((x for x in reversed(event.loops) if x.trips is None), None)
+    if event.kind != "copy" or event.reason is not None or loop is None or not event.kernel:
         return None
     source, target = event.operands[:2]
     part = guarded(source)
-    if part is None or target.space != "smem" or _changes(source) or not stays(target) or inner_of(event, loop):
+    if (
+        part is None
+        or target.space != "smem"
+        or _changes(source, event)
+        or _changes(target, event)
+        or inner_of(event, loop)
+    ):
         return None
     mine = [e for e in context.facts.events if (e.kernel, e.arch) == (event.kernel, event.arch)]
     if not _alone(event, source, target, mine, context):
@@ -55,14 +60,24 @@ def reloaded(event: Event, context: Context) -> Reloaded | None:
     return None
 
 
-def _changes(tensor: TensorFact) -> bool:
-    """Its start hangs on a pass, or on memory."""
-    return any("#" in v.name or v.name.startswith("*") for v in as_expr(tensor.offset).variables())  # type: ignore[arg-type]
+def _changes(tensor: TensorFact, event: Event) -> bool:
+    """Its start hangs on a pass of the loop, or on memory; a loop inside may go through its parts."""
+    within = tensor.layout.offset if isinstance(tensor.layout, ComposedLayout) else 0
+    offsets = [tensor.offset, *([within] if isinstance(within, (int, Dyn)) else [])]
+    if not all(isinstance(o, (int, Dyn, Sym)) for o in offsets):
+        return True
+    trips = {x.trips for x in event.loops}
+    for v in (v for o in offsets for v in as_expr(cast("Int", o)).variables()):
+        lo, hi = v.domain.bounds()
+        parts = lo is not None and hi is not None and (hi - lo) // v.domain.step + 1 in trips
+        if v.name.startswith("*") or ("#" in v.name and not parts):
+            return True
+    return False
 
 
 def inner_of(event: Event, loop: Loop) -> bool:
     """Whether a condition that the passes answer differently is around the copy: the first pass alone may make it."""
-    return any(g.turns and not g.host for g in inner(event.guards)) and loop.trips is None
+    return any(g.turns and not g.bounds for g in inner(event.guards)) and loop.trips is None
 
 
 def _walked(part: Guarded, mode: int) -> bool:
@@ -77,7 +92,7 @@ def _tiled(part: Guarded, mode: int) -> bool:
 def _alone(event: Event, source: TensorFact, target: TensorFact, mine: list[Event], context: Context) -> bool:
     """Nothing else writes where the copy does, neither by copies of other tensors nor element by element."""
     if target.buffer is None or any(
-        isinstance(c.result, Unknown) and c.result.reason in _STORED and _of(c.arguments, target.buffer)
+        isinstance(c.result, Unknown) and c.result.reason == ELEMENT_STORED and _of(c.arguments, target.buffer)
         for c in context.facts.calls
         if (c.kernel, c.arch) == (event.kernel, event.arch)
     ):

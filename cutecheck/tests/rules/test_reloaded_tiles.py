@@ -45,6 +45,14 @@ CASES = [
     ("tokens", "0", "", "", 1),
     ("tokens", "blockIdx.x", "", "", 0),  # the block's own
     ("tokens", "0", "if (t == 0)", "", 0),
+    (
+        "tokens",
+        "0",
+        "for (int i = 0; i < 4; ++i) copy(Load{}, load.partition_S(gV(_, _, 0))(_, i, _), "
+        "load.partition_D(sV)(_, i, _)); if (t < 0)",
+        "",
+        1,
+    ),
     ("others", "0", "", "", 0),  # of as many rows as it likes
     ("tokens", "0", "", "sV(threadIdx.x / 2, 0) = sK(threadIdx.x / 2, 1); __syncthreads();", 0),  # so it is needed anew
 ]
