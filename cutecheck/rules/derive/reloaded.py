@@ -50,6 +50,8 @@ def reloaded(event: Event, context: Context) -> Reloaded | None:
     for other in mine:
         if other.kind != "copy" or loop not in other.loops or other.operands[0].buffer == source.buffer:
             continue
+        if _multiplied(target, other.operands[1], mine):
+            continue  # whether they are for one sum is for the tiles of a product to say (lone_tiles)
         goes_on = guarded(other.operands[0])
         if goes_on is None or other.operands[1].space != "smem":
             continue
@@ -102,6 +104,12 @@ def _alone(event: Event, source: TensorFact, target: TensorFact, mine: list[Even
             return False
     uses = order(context).uses.get((event.kernel, event.arch, target.buffer), [])
     return all(u.event.kind == "copy" or not u.written for u in uses)
+
+
+def _multiplied(one: TensorFact, other: TensorFact, mine: list[Event]) -> bool:
+    """Whether a product has both, as instructions that take shared memory do."""
+    both = {one.buffer, other.buffer}
+    return any(e.kind == "gemm" and both <= {t.buffer for t in e.operands} for e in mine)
 
 
 def _of(arguments: tuple[object, ...], buffer: str) -> bool:
