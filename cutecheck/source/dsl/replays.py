@@ -161,6 +161,7 @@ def _run(
     kept = m.breaks, m.continues, m.attempts, m.loop
     try:
         with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(_STEPS):
+            m.attempts = None  # what a run may raise is no way out of a `try` around the launch: its walk was
             recorder.replaying = m.dialect.replaying = running
             env = Env(Env(entry.env, "template"), "function")
             calls.run_function(m, entry, decl, env, list(args), dict(kwargs), span)

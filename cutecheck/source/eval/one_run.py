@@ -60,6 +60,7 @@ def run(
     kept = m.breaks, m.continues, m.attempts, m.loop, m.temporaries, m.lingering
     try:
         with recorder.rehearsing(), apart(m), m.budget.aside(), m.budget.at_most(most or start.most):
+            m.attempts = None  # what a run may raise is no way out of a `try` around the launch: its walk was
             recorder.replaying = m.dialect.replaying = running
             env = Env(start.env, "function", self_=start.self_)
             run_function(m, start.entry, start.fn, env, list(start.args), dict(start.named), start.span)

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from cutecheck.source.eval.machine import Machine
+from cutecheck.source.eval.statements.exits import Attempts
+from cutecheck.source.eval.values import Value
 from cutecheck.tests.rules.test_dsl_roles import found_codes
 
 TEXT = """
@@ -163,3 +166,30 @@ def test_a_role_that_takes_two_tiles_at_once_has_not_more_of_them(tmp_path: Path
     )
     text = text.replace(moves, moves.replace("at += ", "at += 2 * "))
     assert found_codes(tmp_path, text) == []
+
+
+def test_what_a_run_may_raise_is_no_way_out_of_a_try_around_the_launch(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The walk of the kernel has noted it; each pass of each role would be another state to join."""
+    raised = Attempts.raised
+    in_runs: list[bool] = []
+
+    def noted(self: Attempts, m: Machine, kind: Value) -> None:
+        in_runs.append(m.recorder.replaying is not None)
+        raised(self, m, kind)
+
+    monkeypatch.setattr(Attempts, "raised", noted)
+    text = TEXT
+    for old, new in WAYS["one warp writes it down"].items():
+        text = text.replace(old, new)
+    text = text.replace(
+        "                loads.consumer_wait(full)",
+        "                least(LEAST)\n                loads.consumer_wait(full)",
+    )
+    helper = "LEAST = int(input())\n\n\ndef least(n):\n    if n > 3:\n        raise ValueError(n)\n\n\n@cute.kernel"
+    text = text.replace("@cute.kernel", helper, 1)
+    launch = text[text.rindex("cute.compile(") :]
+    text = text.replace(launch, f"try:\n    {launch.strip()}\nexcept ValueError:\n    pass\n")
+    assert found_codes(tmp_path, text) == []
+    assert in_runs and not any(in_runs)
